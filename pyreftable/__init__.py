@@ -1,0 +1,1 @@
+"""Git's reftable ref storage in pure Python."""

@@ -1,0 +1,166 @@
+"""Many tables read as one: the newest record of a key hides the older ones.
+
+The tables' runs meet in a priority queue. The smallest key's run is emitted up to the next
+smallest key of any other table at once, found by bisection: most records sit in one big base
+table, so runs are long and the queue is seldom touched.
+
+Deletion records are yielded unless `suppress_deletions` is set. Call sites then skip them after
+their own bounds check (is the name still equal, still under the prefix?), so that a look-up that
+lands among tombstones stops at the first record past its bound. Suppressing them here, as git
+once did, makes such a look-up scan every tombstone that follows.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from heapq import heapify, heappop, heappush, heapreplace
+from itertools import compress
+
+from .format.block import Run
+from .format.records import DELETION, LogRecord, RefRecord, decode_log
+from .table import Table
+
+_RUN_LENGTH = 512
+
+
+class Merged:
+    """The merged view of `tables`, oldest first; immutable and shared, like the tables."""
+
+    def __init__(self, tables: Sequence[Table], *, suppress_deletions: bool = False) -> None:
+        self.tables = tuple(tables)
+        self.suppress_deletions = suppress_deletions
+
+    def ref(self, refname: bytes) -> RefRecord | None:
+        """The newest record of exactly that name; `None` where that is a deletion, or absent."""
+        for table in reversed(self.tables):
+            record = table.ref(refname)
+            if record is not None:
+                return None if record.is_deletion else record
+        return None
+
+    def refs(self, start: bytes = b"") -> Iterator[RefRecord]:
+        """The ref records from the name `start` on."""
+        for names, types, values, indexes in self.ref_runs(start):
+            yield from map(RefRecord, names, indexes, types, values)
+
+    def ref_runs(self, start: bytes = b"") -> Iterator[Run]:
+        """The same as non-empty runs."""
+        return self._visible(merge_runs([table.ref_runs(start) for table in self.tables]))
+
+    def logs(self, start: bytes = b"") -> Iterator[LogRecord]:
+        """The log records from the log key `start` on; a bare ref name starts at its newest."""
+        for keys, types, values, _ in self.log_runs(start):
+            for key, value_type, value in zip(keys, types, values, strict=True):
+                yield decode_log(key, value_type, value, self.tables[0].hash.size)
+
+    def log_runs(self, start: bytes = b"") -> Iterator[Run]:
+        """The same as non-empty runs of keys and undecoded values."""
+        return self._visible(merge_runs([table.log_runs(start) for table in self.tables]))
+
+    def refs_for(self, oid: bytes) -> Iterator[RefRecord]:
+        """The refs whose object id or peeled id is `oid` (raw), in name order."""
+        names = {record.refname for table in self.tables for record in table.refs_for(oid)}
+        for name in sorted(names):
+            record = self.ref(name)
+            if record is not None and oid in (record.oid, record.peeled):
+                yield record
+
+    def _visible(self, runs: Iterator[Run]) -> Iterator[Run]:
+        return without_deletions(runs) if self.suppress_deletions else runs
+
+
+def without_deletions(runs: Iterator[Run]) -> Iterator[Run]:
+    """The runs less their deletion records."""
+    for run in runs:
+        if DELETION not in run.types:
+            yield run
+            continue
+        alive = [value_type != DELETION for value_type in run.types]
+        if any(alive):
+            yield Run(
+                list(compress(run.keys, alive)),
+                list(compress(run.types, alive)),
+                list(compress(run.values, alive)),
+                list(compress(run.update_indexes, alive)),
+            )
+
+
+class _Cursor:
+    """One table's place in the merge. Newer tables (higher `age`) win for equal keys."""
+
+    __slots__ = ("age", "key", "position", "run", "runs")
+
+    def __init__(self, runs: Iterator[Run], age: int) -> None:
+        self.runs = runs
+        self.age = age
+        self.run: Run
+        self.position = 0
+        self.key = b""
+
+    def next_run(self) -> bool:
+        run = next(self.runs, None)
+        if run is None:
+            return False
+        self.run = run
+        self.position = 0
+        self.key = run.keys[0]
+        return True
+
+    def move(self, position: int) -> bool:
+        """Go to that position in the run, or to the next run; False at the end."""
+        if position == len(self.run.keys):
+            return self.next_run()
+        self.position = position
+        self.key = self.run.keys[position]
+        return True
+
+    def __lt__(self, other: _Cursor) -> bool:
+        return self.key < other.key or (self.key == other.key and self.age > other.age)
+
+
+def merge_runs(sources: Sequence[Iterator[Run]]) -> Iterator[Run]:
+    """Merge sorted runs, oldest source first; of equal keys the newest source's record stays."""
+    queue = [
+        cursor for age, runs in enumerate(sources) if (cursor := _Cursor(runs, age)).next_run()
+    ]
+    heapify(queue)
+    merged = Run([], [], [], [])
+    while len(queue) > 1:
+        cursor = queue[0]
+        run, start = cursor.run, cursor.position
+        # The other tables' smallest key is a child of the queue's root.
+        bound = queue[1].key if len(queue) == 2 else min(queue[1].key, queue[2].key)
+        if bound == cursor.key:
+            _drop_older(queue, cursor)
+            continue
+        end = len(run.keys) if run.keys[-1] < bound else bisect_left(run.keys, bound, start)
+        merged.keys.extend(run.keys[start:end])
+        merged.types.extend(run.types[start:end])
+        merged.values.extend(run.values[start:end])
+        merged.update_indexes.extend(run.update_indexes[start:end])
+        if cursor.move(end):
+            heapreplace(queue, cursor)
+        else:
+            heappop(queue)
+        if len(merged.keys) >= _RUN_LENGTH:
+            yield merged
+            merged = Run([], [], [], [])
+    if merged.keys:
+        yield merged
+    if queue:
+        last = queue[0]
+        yield last.run.slice(last.position)
+        yield from last.runs
+
+
+def _drop_older(queue: list[_Cursor], newest: _Cursor) -> None:
+    """Move every other cursor past the newest cursor's key."""
+    heappop(queue)
+    while queue and queue[0].key == newest.key:
+        older = queue[0]
+        if older.move(older.position + 1):
+            heapreplace(queue, older)
+        else:
+            heappop(queue)
+    heappush(queue, newest)
