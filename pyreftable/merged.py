@@ -15,7 +15,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush, heapreplace
-from itertools import compress
 
 from .format.block import Run
 from .format.records import DELETION, LogRecord, RefRecord, decode_log
@@ -78,12 +77,7 @@ def without_deletions(runs: Iterator[Run]) -> Iterator[Run]:
             continue
         alive = [value_type != DELETION for value_type in run.types]
         if any(alive):
-            yield Run(
-                list(compress(run.keys, alive)),
-                list(compress(run.types, alive)),
-                list(compress(run.values, alive)),
-                list(compress(run.update_indexes, alive)),
-            )
+            yield run.select(alive)
 
 
 class _Cursor:

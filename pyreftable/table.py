@@ -13,8 +13,8 @@ the last of them is gone. Damage raises `FormatError` with the file and the abso
 from __future__ import annotations
 
 import os
-from bisect import bisect_left
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from .errors import FormatError
@@ -157,6 +157,30 @@ class Table:
             if run.keys:
                 yield run
 
+    def runs_among(self, names: Sequence[bytes]) -> Iterator[tuple[Run, int, int]]:
+        """For sorted names: whole blocks, each with the slice of `names` that falls into it.
+
+        A name falls into the first block whose last key is not below it; names past the last
+        block are left out.
+        """
+        index, end = self.footer.ref_index, self._ref_end()
+        at, count = 0, len(names) if self.has_refs else 0
+        while at < count:
+            position = self._seek(REF, 0, index, end, names[at])
+            block = None if position is None else self._block_of(REF, position, end)
+            if block is None:
+                return
+            run = self._decode_refs(block)
+            if run.keys[-1] < names[at]:
+                # Only without an index: the name lies between two blocks, or past the last.
+                following = self._next_block(block, REF, index, end)
+                if following is None:
+                    return
+                run = self._decode_refs(following)
+            stop = bisect_right(names, run.keys[-1], at)
+            yield run, at, stop
+            at = stop
+
     def refs_for(self, oid: bytes) -> Iterator[RefRecord]:
         """The ref records whose object id or peeled id is `oid` (raw), in name order.
 
@@ -222,6 +246,12 @@ class Table:
             data = read(position, min(length + 1, limit - position))
         return parse_block(data, position, header_len, self.block_size, self.path)
 
+    def _block_of(self, kind: bytes, position: int, limit: int) -> Block:
+        block = self._block(position, limit)
+        if block.type != kind:
+            raise block.error(f"expected a block of type {kind.decode()!r}")
+        return block
+
     def _spans(
         self, kind: bytes, start: int, index: int, end: int, key: bytes
     ) -> Iterator[tuple[Block, int, int]]:
@@ -230,16 +260,10 @@ class Table:
         `start` and `end` bound the section, `index` is its index's position or 0. The first
         block comes in two spans: the restart interval that `key` falls into, and the rest.
         """
-        position: int | None = start
-        if key:
-            position = self._seek_index(index, end, key, kind) if index else start
-            if position is not None and not index:
-                position = self._seek_linear(kind, start, end, key)
+        position = self._seek(kind, start, index, end, key) if key else start
         if position is None:
             return
-        block = self._block(position, end)
-        if block.type != kind:
-            raise block.error(f"expected a block of type {kind.decode()!r}")
+        block = self._block_of(kind, position, end)
         if key:
             begin, stop = block.restart_interval_of(key)
             yield block, begin, stop
@@ -265,6 +289,12 @@ class Table:
         if kind == INDEX:
             return None
         raise following.error(f"in the section of type {kind.decode()!r}")
+
+    def _seek(self, kind: bytes, start: int, index: int, end: int, key: bytes) -> int | None:
+        """The position of the block that would hold `key`; `None` where that is past the last."""
+        if index:
+            return self._seek_index(index, end, key, kind)
+        return self._seek_linear(kind, start, end, key)
 
     def _seek_linear(self, kind: bytes, start: int, end: int, key: bytes) -> int:
         """The last block whose first key is not above `key`; sections without index are short."""
@@ -312,9 +342,9 @@ class Table:
         if position >= self._ref_end():
             what = f"obj section points to {position}, outside the refs"
             raise FormatError(what, path=self.path, offset=self.footer.obj)
-        block = self._block(position, self._ref_end())
-        if block.type != REF:
-            raise block.error("obj section points to it as a ref block")
+        return self._decode_refs(self._block_of(REF, position, self._ref_end()))
+
+    def _decode_refs(self, block: Block) -> Run:
         low = self.min_update_index
         return decode_refs(block, block.records, block.restarts, low, self.hash.size)
 

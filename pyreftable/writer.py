@@ -241,7 +241,7 @@ class TableWriter:
             return record
         if len(record.old_oid) != self.hash.size or len(record.new_oid) != self.hash.size:
             raise WriteError(f"log of {record.refname!r} has ids that are not {self.hash.name}")
-        if self.options.exact_log_message:
+        if self.options.exact_log_message or record.is_existence_marker:
             return record
         message = record.message.rstrip(b"\n")
         if b"\n" in message:

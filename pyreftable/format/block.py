@@ -17,7 +17,8 @@ Source: git's reftable document, sections "Ref block format" to "Log block forma
 from __future__ import annotations
 
 from bisect import bisect_left
-from itertools import islice
+from collections.abc import Sequence
+from itertools import compress, islice
 from operator import lt
 from typing import NamedTuple
 
@@ -48,6 +49,15 @@ class Run(NamedTuple):
             self.types[start:end],
             self.values[start:end],
             self.update_indexes[start:end],
+        )
+
+    def select(self, wanted: Sequence[bool]) -> Run:
+        """The records at whose position `wanted` is true."""
+        return Run(
+            list(compress(self.keys, wanted)),
+            list(compress(self.types, wanted)),
+            list(compress(self.values, wanted)),
+            list(compress(self.update_indexes, wanted)),
         )
 
 

@@ -1,0 +1,124 @@
+"""Committing a prepared transaction: each stack's updates become the records of one table.
+
+Deleting a ref deletes its log, entry by entry; every other change writes an entry where
+`core.logAllRefUpdates`, an existing log or the caller asks for one. Tables of all stacks are
+written before the first list is swapped, so that a full disk stops everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..format.records import (
+    DELETION,
+    OID,
+    OID_AND_PEELED,
+    SYMREF,
+    LogRecord,
+    RefRecord,
+    log_key,
+)
+from .hooks import run_transaction_hook
+from .names import should_autocreate_reflog
+from .reflog import Reflog
+from .settings import log_all_ref_updates
+from .text import as_bytes
+
+if TYPE_CHECKING:
+    from ..writer import TableWriter
+    from .checks import Plan, StackPlan
+    from .identity import Identity
+    from .store import RefStore
+    from .transaction import Transaction
+    from .update import Update
+
+
+def commit(transaction: Transaction, plan: Plan) -> None:
+    """Write and publish; releases the plan's locks in any case."""
+    try:
+        for stack_plan in plan.stacks.values():
+            if stack_plan.updates:
+                table = _TableContent(transaction.store, stack_plan)
+                stack_plan.addition.write_table(table.fill)
+        for stack_plan in plan.stacks.values():
+            stack_plan.addition.commit()
+    finally:
+        plan.release()
+    run_transaction_hook(transaction, "committed")
+
+
+class _TableContent:
+    """The records of one stack's part of a transaction."""
+
+    def __init__(self, store: RefStore, plan: StackPlan) -> None:
+        self.store = store
+        self.merged = plan.addition.snapshot.merged
+        self.index = plan.addition.next_update_index
+        self.updates = sorted(plan.updates, key=lambda update: update.key)
+        self.has_logs = any(table.has_logs for table in self.merged.tables)
+        self.mode = log_all_ref_updates(store.repository)
+        self.message_limit = store.options.write.block_size // 2
+        self._committer: Identity | None = None
+
+    def fill(self, writer: TableWriter) -> None:
+        """Write refs, then logs."""
+        writer.add_refs(record for update in self.updates if (record := self._ref(update)))
+        logs = [log for update in self.updates for log in self._logs(update)]
+        logs.sort(key=lambda log: log_key(log.refname, log.update_index))
+        writer.add_logs(logs)
+
+    def _ref(self, update: Update) -> RefRecord | None:
+        if update.log_only or not update.has_new:
+            return None
+        if update.new_target is not None:
+            target = as_bytes(update.new_target)
+            return RefRecord(update.key, self.index, SYMREF, target)
+        oid = update.new_oid or b""
+        if update.is_deletion:
+            return RefRecord(update.key, self.index, DELETION, b"")
+        if update.peeled is not None:
+            return RefRecord(update.key, self.index, OID_AND_PEELED, oid + update.peeled)
+        return RefRecord(update.key, self.index, OID, oid)
+
+    def _logs(self, update: Update) -> Iterator[LogRecord]:
+        if not update.has_new:
+            return
+        if update.is_deletion and not update.is_symref:
+            if self.has_logs:
+                for record in Reflog(self.merged, update.key).records():
+                    yield LogRecord.deletion(record.refname, record.update_index)
+        elif update.create_reflog or self._is_logged(update):
+            new_oid = self._logged_oid(update)
+            if new_oid is not None:
+                yield self._entry(update, new_oid)
+
+    def _is_logged(self, update: Update) -> bool:
+        if should_autocreate_reflog(update.refname, self.mode):
+            return True
+        return self.has_logs and Reflog(self.merged, update.key).exists
+
+    def _logged_oid(self, update: Update) -> bytes | None:
+        """The id that the entry names as new; a symref that dangles gets no entry."""
+        if update.new_target is None:
+            return update.new_oid
+        oid = self.store.read(update.new_target)
+        return None if oid is None else bytes.fromhex(oid)
+
+    def _entry(self, update: Update, new_oid: bytes) -> LogRecord:
+        if self._committer is None:
+            from .identity import committer
+
+            self._committer = committer(self.store.repository)
+        who = self._committer
+        return LogRecord(
+            update.key,
+            self.index,
+            update.current_oid,
+            new_oid,
+            who.name,
+            who.email,
+            who.time,
+            who.tz_offset,
+            update.message[: self.message_limit],
+        )

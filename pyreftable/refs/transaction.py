@@ -1,0 +1,328 @@
+"""A transaction: updates are queued, checked under the stacks' locks, and become one table each.
+
+open -> `prepare` (locks taken, everything checked, hooks asked) -> `commit` or `abort`. Nothing
+is written before `commit`, and a refusal at any point changes nothing. Source: git's ref
+transactions, whose refusals and messages these are.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, NoReturn
+
+from ..errors import CallerError, ObjectMissingError, Rejection, TransactionError
+from .names import check_refname, is_pseudo_ref, refname_is_safe
+from .text import as_bytes, as_text
+from .update import Update
+
+if TYPE_CHECKING:
+    from .checks import Plan
+    from .store import RefStore
+
+Value = str | bytes
+
+
+class Transaction:
+    """Queued updates of `store`; made by `RefStore.transaction`.
+
+    Names are `str` or bytes; object ids are hex `str` or raw bytes. For an old value, all zeros
+    or an empty string demand that the ref does not exist, `None` that nothing is checked. Of an
+    old id and an old target at most one may be given. `deref=False` changes a symref itself
+    rather than what it points to; `create_reflog` starts a log where none would be; `message`
+    overrides the transaction's.
+
+    Every queuing method raises `TransactionError` for what can be refused at once: a bad name, an
+    object that does not exist, a branch that would not point to a commit.
+    """
+
+    def __init__(self, store: RefStore, message: Value = "", *, batch: bool = False) -> None:
+        self.store = store
+        self.batch = batch
+        self.updates: list[Update] = []
+        #: Updates refused one by one in batch mode: `rejection` and `rejection_details` say why.
+        self.rejected: list[Update] = []
+        self._message = _message(message)
+        self._null = store.hash.null
+        self._plan: Plan | None = None
+        self._state = "open"
+        self._known_objects: dict[bytes, tuple[str, bytes | None]] = {}
+
+    def __enter__(self) -> Transaction:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            if self._state != "closed":
+                self.abort()
+        elif self._state != "closed":
+            self.commit()
+
+    # Queuing
+
+    def update(
+        self,
+        name: Value,
+        new: Value,
+        old: Value | None = None,
+        *,
+        deref: bool = True,
+        create_reflog: bool = False,
+        message: Value | None = None,
+    ) -> None:
+        """Set `name` to the object `new`; all zeros or an empty string delete it."""
+        self._queue(
+            name,
+            new_oid=self._oid(new),
+            old_oid=None if old is None else self._oid(old),
+            deref=deref,
+            create_reflog=create_reflog,
+            message=message,
+        )
+
+    def create(
+        self,
+        name: Value,
+        new: Value,
+        *,
+        deref: bool = True,
+        create_reflog: bool = False,
+        message: Value | None = None,
+    ) -> None:
+        """Set `name`, which must not exist, to the object `new`."""
+        oid = self._oid(new)
+        if oid == self._null:
+            self._refuse(f"'{as_text(name)}' has neither a valid OID nor a target", as_text(name))
+        self._queue(
+            name,
+            new_oid=oid,
+            old_oid=self._null,
+            deref=deref,
+            create_reflog=create_reflog,
+            message=message,
+        )
+
+    def delete(
+        self,
+        name: Value,
+        old: Value | None = None,
+        *,
+        deref: bool = True,
+        message: Value | None = None,
+    ) -> None:
+        """Delete `name` and its reflog; with `old`, only if it holds that id."""
+        oid = None if old is None else self._oid(old)
+        if oid == self._null:
+            raise CallerError(f"delete {as_text(name)}: the old id is all zeros")
+        self._queue(name, new_oid=self._null, old_oid=oid, deref=deref, message=message)
+
+    def verify(self, name: Value, old: Value, *, deref: bool = True) -> None:
+        """Demand that `name` holds `old` (all zeros: does not exist) when this commits."""
+        self._queue(name, old_oid=self._oid(old), deref=deref)
+
+    def symref_update(
+        self,
+        name: Value,
+        target: Value,
+        *,
+        old_target: Value | None = None,
+        old: Value | None = None,
+        deref: bool = True,
+        create_reflog: bool = False,
+        message: Value | None = None,
+    ) -> None:
+        """Make `name` a symref to `target`."""
+        self._queue(
+            name,
+            new_target=as_text(target),
+            old_target=None if old_target is None else as_text(old_target),
+            old_oid=None if old is None else self._oid(old),
+            deref=deref,
+            create_reflog=create_reflog,
+            message=message,
+        )
+
+    def symref_create(
+        self,
+        name: Value,
+        target: Value,
+        *,
+        deref: bool = True,
+        create_reflog: bool = False,
+        message: Value | None = None,
+    ) -> None:
+        """Make `name`, which must not exist, a symref to `target`."""
+        self.symref_update(
+            name,
+            target,
+            old=self._null,
+            deref=deref,
+            create_reflog=create_reflog,
+            message=message,
+        )
+
+    def symref_delete(
+        self, name: Value, old_target: Value | None = None, *, message: Value | None = None
+    ) -> None:
+        """Delete the symref `name`; with `old_target`, only if it points there."""
+        target = None if old_target is None else as_text(old_target)
+        self._queue(name, new_oid=self._null, old_target=target, deref=False, message=message)
+
+    def symref_verify(self, name: Value, old_target: Value | None = None) -> None:
+        """Demand that `name` is a symref to `old_target`; without one, that it does not exist."""
+        if old_target is None:
+            self._queue(name, old_oid=self._null, deref=False)
+        else:
+            self._queue(name, old_target=as_text(old_target), deref=False)
+
+    # Committing
+
+    def prepare(self) -> None:
+        """Lock the stacks and check every update, without writing anything.
+
+        Raises `TransactionError` for the first update refused (in batch mode only where it
+        concerns the whole), `LockError` when a stack stays locked; then the transaction is
+        aborted.
+        """
+        from .checks import prepare
+
+        self._expect("open")
+        self._state = "closed"
+        self._plan = prepare(self)
+        self._state = "prepared"
+
+    def commit(self) -> None:
+        """Make the updates visible, all or none; prepares first if need be.
+
+        Raises what `prepare` raises, `WriteError` for what no table can hold, `StorageError`.
+        """
+        from .committing import commit
+
+        if self._state == "open":
+            self.prepare()
+        self._expect("prepared")
+        plan, self._plan = self._plan, None
+        self._state = "closed"
+        if plan is not None:
+            commit(self, plan)
+
+    def abort(self) -> None:
+        """Give the locks back and forget the updates."""
+        from .hooks import run_transaction_hook
+
+        if self._state == "closed":
+            raise CallerError("the transaction is already committed or aborted")
+        plan, self._plan = self._plan, None
+        self._state = "closed"
+        if plan is not None:
+            plan.release()
+        run_transaction_hook(self, "aborted")
+
+    def reject(self, update: Update, error: TransactionError) -> None:
+        """In batch mode set `update` aside with the reason; otherwise raise the error."""
+        if not self.batch or error.reason is Rejection.GENERIC:
+            raise error
+        update.rejection = error.reason
+        update.rejection_details = str(error)
+        self.rejected.append(update)
+
+    def _expect(self, state: str) -> None:
+        if self._state != state:
+            raise CallerError(f"the transaction is {self._state}, not {state}")
+
+    # Border checks
+
+    def _queue(
+        self,
+        name: Value,
+        *,
+        new_oid: bytes | None = None,
+        old_oid: bytes | None = None,
+        new_target: str | None = None,
+        old_target: str | None = None,
+        deref: bool = True,
+        create_reflog: bool = False,
+        message: Value | None = None,
+    ) -> None:
+        self._expect("open")
+        refname = as_text(name)
+        sets_oid = new_oid is not None and new_oid != self._null
+        self._checkas_text(refname, strict=sets_oid)
+        peeled = self._check_object(refname, new_oid) if new_oid is not None and sets_oid else None
+        self.updates.append(
+            Update(
+                refname,
+                new_oid=new_oid,
+                old_oid=old_oid,
+                new_target=new_target,
+                old_target=old_target,
+                peeled=peeled,
+                deref=deref,
+                create_reflog=create_reflog,
+                message=self._message if message is None else _message(message),
+            )
+        )
+
+    def _checkas_text(self, refname: str, *, strict: bool) -> None:
+        if is_pseudo_ref(refname):
+            self._refuse(f"refusing to update pseudoref '{refname}'", refname)
+        good = check_refname(refname, allow_onelevel=True) if strict else refname_is_safe(refname)
+        if not good:
+            self._refuse(f"refusing to update ref with bad name '{refname}'", refname)
+
+    def _check_object(self, refname: str, oid: bytes) -> bytes | None:
+        """That the object exists and suits the ref; its peeled id if it is an annotated tag."""
+        known = self._known_objects.get(oid)
+        if known is None:
+            known = self._look_up(refname, oid)
+            self._known_objects[oid] = known
+        kind, peeled = known
+        if kind != "commit" and (refname == "HEAD" or refname.startswith("refs/heads/")):
+            message = f"trying to write non-commit object {oid.hex()} to branch '{refname}'"
+            self._refuse(message, refname, Rejection.INVALID_NEW_VALUE)
+        return peeled
+
+    def _look_up(self, refname: str, oid: bytes) -> tuple[str, bytes | None]:
+        objects = self.store.objects
+        info = objects.info(oid.hex())
+        if info is None:
+            message = f"trying to write ref '{refname}' with nonexistent object {oid.hex()}"
+            self._refuse(message, refname, Rejection.INVALID_NEW_VALUE)
+        if info[0] != "tag":
+            return info[0], None
+        try:
+            peeled = objects.peel(oid.hex())
+        except ObjectMissingError:
+            # Git writes the ref of a tag whose object is gone without a peeled id.
+            peeled = None
+        return "tag", None if peeled is None else bytes.fromhex(peeled)
+
+    def _oid(self, value: Value) -> bytes:
+        """The raw id of a hex or raw one; raises `CallerError`."""
+        size = self.store.hash.size
+        try:
+            raw = bytes.fromhex(value) if isinstance(value, str) else value
+        except ValueError:
+            raise CallerError(f"{value!r} is no object id") from None
+        if not raw:
+            return self._null
+        if len(raw) != size:
+            raise CallerError(f"{value!r} is no {self.store.hash.name} object id")
+        return raw
+
+    def _refuse(
+        self, message: str, refname: str, reason: Rejection = Rejection.GENERIC
+    ) -> NoReturn:
+        raise TransactionError(message, reason=reason, refname=refname)
+
+
+def _message(message: Value) -> bytes:
+    if not message:
+        return b""
+    from .identity import clean_message
+
+    return clean_message(as_bytes(message))
