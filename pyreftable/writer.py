@@ -94,7 +94,7 @@ class TableWriter:
         self._section_start = 0
         self._last_key = b""
         self._block_oids: set[bytes] = set()
-        self._positions_of: dict[bytes, list[int]] = {}
+        self._positions_of: dict[bytes, int | list[int]] = {}
         self._footer = Footer()
 
     @property
@@ -273,12 +273,25 @@ class TableWriter:
         padded = not self.options.unpadded and block.kind != LOG
         self._index.append((block.last_key, self._next))
         if self._block_oids:
-            for oid in self._block_oids:
-                self._positions_of.setdefault(oid, []).append(self._next)
-            self._block_oids.clear()
+            self._index_objects(self._next)
         padding = self._block_size - len(data) if padded else 0
         self._emit(data, padding)
         self._next += len(data) + padding
+
+    def _index_objects(self, position: int) -> None:
+        """Note that the block at `position` holds the ids collected."""
+        positions_of = self._positions_of
+        for oid in self._block_oids:
+            # Most ids are in one block only: a number is much smaller than a list, and no
+            # burden to the garbage collector.
+            known = positions_of.get(oid)
+            if known is None:
+                positions_of[oid] = position
+            elif isinstance(known, int):
+                positions_of[oid] = [known, position]
+            else:
+                known.append(position)
+        self._block_oids.clear()
 
     def _emit(self, data: bytes, padding: int) -> None:
         if self._padding:
@@ -325,23 +338,28 @@ class TableWriter:
         self._start_section(OBJ)
         oids = sorted(self._positions_of)
         id_len = max(_longest_shared_prefix(oids), 1) + 1
-        for oid in oids:
-            self._add_obj(oid[:id_len], self._positions_of[oid])
+        for start in range(0, len(oids), _CHUNK):
+            self._add_objs(oids[start : start + _CHUNK], id_len)
         self._positions_of = {}
         self._footer = self._footer._replace(obj_id_len=id_len)
         self._finish_section()
 
-    def _add_obj(self, prefix: bytes, positions: list[int]) -> None:
-        for attempt in (positions, positions, []):
-            value_type, payload = encode_obj_value(attempt)
-            block = self._open_block()
-            if block.extend((prefix,), (value_type,), (payload,), 0):
-                return
-            # First the full block makes room; what a whole block cannot hold says "scan all".
-            if block.entries:
+    def _add_objs(self, oids: list[bytes], id_len: int) -> None:
+        values = [encode_obj_value(self._positions_of[oid]) for oid in oids]
+        keys = [oid[:id_len] for oid in oids]
+        types = [value_type for value_type, _ in values]
+        payloads = [payload for _, payload in values]
+        at = 0
+        while (at := self._open_block().extend(keys, types, payloads, at)) < len(keys):
+            # A full block makes room; what a whole block cannot hold says "scan all refs".
+            if self._open_block().entries:
                 self._flush_block()
                 self._block = self._new_block(OBJ)
-        raise WriteError(f"object id {prefix.hex()} fits in no block of {self._block_size} bytes")
+            elif payloads[at] == encode_obj_value([])[1]:
+                what = f"object id {keys[at].hex()} fits in no block of {self._block_size} bytes"
+                raise WriteError(what)
+            else:
+                types[at], payloads[at] = encode_obj_value([])
 
 
 def _longest_shared_prefix(oids: list[bytes]) -> int:

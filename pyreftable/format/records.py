@@ -159,8 +159,13 @@ def _decode_string(data: bytes, pos: int) -> tuple[bytes, int]:
     return data[pos : pos + length], pos + length
 
 
-def encode_obj_value(positions: list[int]) -> tuple[int, bytes]:
-    """Value type and bytes of an obj record; no positions mean "scan all ref blocks"."""
+def encode_obj_value(positions: int | list[int]) -> tuple[int, bytes]:
+    """Value type and bytes of an obj record: one position, or a list in ascending order.
+
+    No positions mean "scan all ref blocks".
+    """
+    if isinstance(positions, int):
+        return 1, varint.encode(positions)
     count = len(positions)
     parts = [] if 0 < count < 8 else [varint.encode(count)]
     last = 0
