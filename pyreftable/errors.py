@@ -68,6 +68,10 @@ class TransactionError(CallerError):
         self.refname = refname
 
 
+class HookError(TransactionError):
+    """The `reference-transaction` hook refused the transaction; nothing was changed."""
+
+
 class FormatError(DataError, ValueError):
     """Bytes that are not a valid table (or part of one).
 

@@ -120,6 +120,8 @@ def merge_runs(sources: Sequence[Iterator[Run]]) -> Iterator[Run]:
     ]
     heapify(queue)
     merged = Run([], [], [], [])
+    # Runs begin short: a seek that wants one record should not merge hundreds.
+    enough = 1
     while len(queue) > 1:
         cursor = queue[0]
         run, start = cursor.run, cursor.position
@@ -137,9 +139,10 @@ def merge_runs(sources: Sequence[Iterator[Run]]) -> Iterator[Run]:
             heapreplace(queue, cursor)
         else:
             heappop(queue)
-        if len(merged.keys) >= _RUN_LENGTH:
+        if len(merged.keys) >= enough:
             yield merged
             merged = Run([], [], [], [])
+            enough = min(4 * enough, _RUN_LENGTH)
     if merged.keys:
         yield merged
     if queue:

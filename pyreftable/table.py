@@ -33,6 +33,7 @@ from .format.block import (
     parse_block,
 )
 from .format.header import decode_footer, decode_header, footer_size
+from .format.lookup import find_ref
 from .format.records import (
     OID,
     OID_AND_PEELED,
@@ -134,11 +135,12 @@ class Table:
 
     def ref(self, refname: bytes) -> RefRecord | None:
         """The record of exactly that name, deletions included."""
-        for run in self.ref_runs(refname):
-            if run.keys[0] != refname:
-                return None
-            return RefRecord(refname, run.update_indexes[0], run.types[0], run.values[0])
-        return None
+        index, end = self.footer.ref_index, self._ref_end()
+        position = self._seek(REF, 0, index, end, refname) if self.has_refs else None
+        if position is None:
+            return None
+        block = self._block_of(REF, position, end)
+        return find_ref(block, refname, self.min_update_index, self.hash.size)
 
     def refs(self, start: bytes = b"") -> Iterator[RefRecord]:
         """The ref records from the name `start` on, deletions included."""

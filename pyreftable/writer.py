@@ -237,10 +237,15 @@ class TableWriter:
     def _checked_log(self, record: LogRecord) -> LogRecord:
         if not record.refname or b"\0" in record.refname:
             raise WriteError(f"log for the name {record.refname!r}")
-        if record.is_deletion:
+        if not 0 <= record.update_index <= varint.MAX_VALUE:
+            raise WriteError(f"log of {record.refname!r} has the update index {record.update_index}")
+        if record.is_deletion and not record.old_oid:
             return record
         if len(record.old_oid) != self.hash.size or len(record.new_oid) != self.hash.size:
             raise WriteError(f"log of {record.refname!r} has ids that are not {self.hash.name}")
+        if not (0 <= record.time <= varint.MAX_VALUE and -32768 <= record.tz_offset <= 32767):
+            when = f"{record.time} {record.tz_offset:+05d}"
+            raise WriteError(f"log of {record.refname!r} has a time that no record holds: {when}")
         if self.options.exact_log_message or record.is_existence_marker:
             return record
         message = record.message.rstrip(b"\n")

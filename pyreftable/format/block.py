@@ -16,7 +16,7 @@ Source: git's reftable document, sections "Ref block format" to "Log block forma
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import compress, islice
 from operator import lt
@@ -69,6 +69,7 @@ class Block:
     """
 
     __slots__ = (
+        "_restart_keys",
         "_restart_offsets",
         "data",
         "full_size",
@@ -90,15 +91,22 @@ class Block:
         self.records = header_len + HEADER_LEN
         count = int.from_bytes(data[-2:], "big")
         self.restarts = len(data) - 2 - 3 * count
-        if not count or self.restarts < self.records:
+        if not count or self.restarts <= self.records:
             raise self.error(
                 f"restart count {count} in a block of {len(data)} bytes", len(data) - 2
             )
         self._restart_offsets: list[int] | None = None
+        self._restart_keys: list[bytes] | None = None
 
     def error(self, what: str, at: int = 0) -> FormatError:
-        """A `FormatError` at `at` bytes from the block's start."""
+        """A `FormatError` at `at` bytes from the block's start.
+
+        In a log block those are inflated bytes, which have no offset in the file.
+        """
         kind = self.type.decode("latin-1")
+        at = min(at, len(self.data))
+        if self.type == LOG:
+            what, at = f"{what} (byte {at} when inflated)", 0
         return FormatError(f"{kind!r} block: {what}", path=self.path, offset=self.offset + at)
 
     @property
@@ -127,13 +135,20 @@ class Block:
         """The key of the first record."""
         return self.restart_key(self.restart_offsets[0])
 
+    @property
+    def restart_keys(self) -> list[bytes]:
+        """The keys at the restarts."""
+        if self._restart_keys is None:
+            self._restart_keys = [self.restart_key(offset) for offset in self.restart_offsets]
+        return self._restart_keys
+
     def restart_interval_of(self, key: bytes) -> tuple[int, int]:
         """Start and end offset of the records among which `key` is, if it is here.
 
-        They begin at the last restart whose key is not above `key`.
+        They begin at the last restart whose key is not above `key`, or at the first.
         """
         offsets = self.restart_offsets
-        index = bisect_left(offsets, True, lo=1, key=lambda at: self.restart_key(at) > key)
+        index = bisect_right(self.restart_keys, key, lo=1)
         return offsets[index - 1], offsets[index] if index < len(offsets) else self.restarts
 
     def _varint(self, pos: int) -> tuple[int, int]:
@@ -274,6 +289,8 @@ def decode_obj(block: Block) -> tuple[list[bytes], list[list[int]]]:
         last = 0
         for _ in range(count):
             delta, pos = block._varint(pos)
+            if not delta and offsets:
+                raise block.error("positions of an obj record are not ascending", pos)
             last += delta
             offsets.append(last)
         keys.append(key)

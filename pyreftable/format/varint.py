@@ -39,10 +39,11 @@ def decode(data: bytes, pos: int) -> tuple[int, int]:
             pos += 1
             byte = data[pos]
             value = (value + 1) << 7 | byte & 0x7F
+            # Checked at each step: damage can be megabytes of continuation bytes.
+            if value > MAX_VALUE:
+                raise FormatError("varint exceeds 64 bits", offset=start)
     except IndexError:
         raise FormatError("varint runs past the end of the data", offset=start) from None
-    if value > MAX_VALUE:
-        raise FormatError("varint exceeds 64 bits", offset=start)
     return value, pos + 1
 
 
