@@ -15,7 +15,6 @@ from __future__ import annotations
 import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
 from .errors import FormatError
 from .format.block import (
@@ -41,44 +40,10 @@ from .format.records import (
     RefRecord,
     decode_log,
 )
+from .ranged import MappedFile, RangedReader
 
 _DEFAULT_BLOCK_SIZE = 4096
 _MAX_CACHED_INDEX_BLOCKS = 256
-
-
-class RangedReader(Protocol):
-    """Where a table's bytes come from: a mapped file, or anything read by ranges."""
-
-    @property
-    def size(self) -> int:
-        """Length in bytes."""
-
-    def read(self, offset: int, length: int) -> bytes:
-        """The bytes from `offset` on: `length` of them, or fewer at the end."""
-
-    def close(self) -> None:
-        """Give the resource back."""
-
-
-class MappedFile:
-    """A file read through a memory map."""
-
-    def __init__(self, path: str) -> None:
-        import mmap
-
-        with open(path, "rb") as file:
-            self.size = os.fstat(file.fileno()).st_size
-            # An empty file cannot be mapped; the table's size check will refuse it.
-            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if self.size else None
-
-    def read(self, offset: int, length: int) -> bytes:
-        """See `RangedReader.read`."""
-        return self._map[offset : offset + length] if self._map is not None else b""
-
-    def close(self) -> None:
-        """Unmap the file."""
-        if self._map is not None:
-            self._map.close()
 
 
 class Table:
@@ -108,7 +73,10 @@ class Table:
         self.has_logs = first == LOG or self.footer.log > 0
         if first not in (b"", REF, LOG):
             raise FormatError(f"first block is of type {first!r}", path=path, offset=header.size)
-        self._index_cache: dict[int, tuple[bytes, list[bytes], list[int], int]] = {}
+        if first == LOG and any(self.footer[:5]):
+            what = "footer knows of sections before the logs, with which the table starts"
+            raise FormatError(what, path=path, offset=self._end)
+        self._index_cache: dict[int, tuple[list[bytes], list[int], int]] = {}
 
     @classmethod
     def open(cls, path: str) -> Table:
@@ -135,12 +103,15 @@ class Table:
 
     def ref(self, refname: bytes) -> RefRecord | None:
         """The record of exactly that name, deletions included."""
-        index, end = self.footer.ref_index, self._ref_end()
-        position = self._seek(REF, 0, index, end, refname) if self.has_refs else None
-        if position is None:
+        if not self.has_refs:
             return None
-        block = self._block_of(REF, position, end)
-        return find_ref(block, refname, self.min_update_index, self.hash.size)
+        index, end = self.footer.ref_index, self._ref_end()
+        block = self._block_of(REF, self._seek(REF, 0, index, end, refname)[0], end)
+        record = find_ref(block, refname, self.min_update_index, self.hash.size)
+        if record is None and index and not block.surrounds(refname):
+            # A miss at a block's edge may be the index's fault: seek the way that would tell.
+            record = next(self.refs(refname), None)
+        return record if record is not None and record.refname == refname else None
 
     def refs(self, start: bytes = b"") -> Iterator[RefRecord]:
         """The ref records from the name `start` on, deletions included."""
@@ -150,14 +121,8 @@ class Table:
     def ref_runs(self, start: bytes = b"") -> Iterator[Run]:
         """The same as non-empty runs; the first is short, so that a look-up decodes little."""
         if not self.has_refs:
-            return
-        low, size = self.min_update_index, self.hash.size
-        for block, begin, end in self._spans(REF, 0, self.footer.ref_index, self._ref_end(), start):
-            run = decode_refs(block, begin, end, low, size)
-            if start and run.keys[0] < start:
-                run = run.slice(bisect_left(run.keys, start))
-            if run.keys:
-                yield run
+            return iter(())
+        return self._runs(REF, 0, self.footer.ref_index, self._ref_end(), start)
 
     def runs_among(self, names: Sequence[bytes]) -> Iterator[tuple[Run, int, int]]:
         """For sorted names: whole blocks, each with the slice of `names` that falls into it.
@@ -168,17 +133,15 @@ class Table:
         index, end = self.footer.ref_index, self._ref_end()
         at, count = 0, len(names) if self.has_refs else 0
         while at < count:
-            position = self._seek(REF, 0, index, end, names[at])
-            block = None if position is None else self._block_of(REF, position, end)
-            if block is None:
-                return
-            run = self._decode_refs(block)
-            if run.keys[-1] < names[at]:
-                # Only without an index: the name lies between two blocks, or past the last.
+            block = self._land(REF, 0, index, end, names[at])
+            run = self._decode(block, block.records, block.restarts)
+            while run.keys[-1] < names[at]:
+                # The name lies between two blocks, or past the last.
                 following = self._next_block(block, REF, index, end)
                 if following is None:
                     return
-                run = self._decode_refs(following)
+                block = following
+                run = self._decode(block, block.records, block.restarts)
             stop = bisect_right(names, run.keys[-1], at)
             yield run, at, stop
             at = stop
@@ -189,12 +152,18 @@ class Table:
         Uses the obj section where there is one.
         """
         positions = self._obj_positions(oid)
-        runs = self.ref_runs() if positions is None else map(self._ref_run_at, positions)
-        size = len(oid)
-        for names, types, values, indexes in runs:
-            for name, index, value_type, value in zip(names, indexes, types, values, strict=True):
-                if value_type in (OID, OID_AND_PEELED) and oid in (value[:size], value[size:]):
-                    yield RefRecord(name, index, value_type, value)
+        if positions is None:
+            for run in self.ref_runs():
+                yield from _holders(run, oid, len(oid))
+            return
+        prefix = oid[: self.footer.obj_id_len]
+        for position in positions:
+            run = self._ref_run_at(position)
+            alike = _holders(run, prefix, len(oid))
+            if not alike:
+                what = f"obj section says that the block at {position} holds {prefix.hex()}"
+                raise FormatError(what, path=self.path, offset=self.footer.obj)
+            yield from (record for record in alike if oid in (record.oid, record.peeled))
 
     # Logs
 
@@ -211,14 +180,8 @@ class Table:
     def log_runs(self, start: bytes = b"") -> Iterator[Run]:
         """The same as non-empty runs of keys and undecoded values."""
         if not self.has_logs:
-            return
-        footer, size = self.footer, self.hash.size
-        for block, begin, end in self._spans(LOG, footer.log, footer.log_index, self._end, start):
-            run = decode_logs(block, begin, end, size)
-            if start and run.keys[0] < start:
-                run = run.slice(bisect_left(run.keys, start))
-            if run.keys:
-                yield run
+            return iter(())
+        return self._runs(LOG, self.footer.log, self.footer.log_index, self._end, start)
 
     # Blocks
 
@@ -254,6 +217,24 @@ class Table:
             raise block.error(f"expected a block of type {kind.decode()!r}")
         return block
 
+    def _runs(self, kind: bytes, start: int, index: int, end: int, key: bytes) -> Iterator[Run]:
+        """The records of a section from `key` on; see `_spans`."""
+        last = b""
+        for block, begin, stop in self._spans(kind, start, index, end, key):
+            run = self._decode(block, begin, stop)
+            if run.keys[0] <= last:
+                raise block.error("first key is not above the last of the records before", begin)
+            last = run.keys[-1]
+            if run.keys[0] < key:
+                run = run.slice(bisect_left(run.keys, key))
+            if run.keys:
+                yield run
+
+    def _decode(self, block: Block, begin: int, stop: int) -> Run:
+        if block.type == LOG:
+            return decode_logs(block, begin, stop, self.hash.size)
+        return decode_refs(block, begin, stop, self.min_update_index, self.hash.size)
+
     def _spans(
         self, kind: bytes, start: int, index: int, end: int, key: bytes
     ) -> Iterator[tuple[Block, int, int]]:
@@ -262,10 +243,9 @@ class Table:
         `start` and `end` bound the section, `index` is its index's position or 0. The first
         block comes in two spans: the restart interval that `key` falls into, and the rest.
         """
-        position = self._seek(kind, start, index, end, key) if key else start
-        if position is None:
-            return
-        block = self._block_of(kind, position, end)
+        block = (
+            self._land(kind, start, index, end, key) if key else self._block_of(kind, start, end)
+        )
         if key:
             begin, stop = block.restart_interval_of(key)
             yield block, begin, stop
@@ -292,11 +272,67 @@ class Table:
             return None
         raise following.error(f"in the section of type {kind.decode()!r}")
 
-    def _seek(self, kind: bytes, start: int, index: int, end: int, key: bytes) -> int | None:
-        """The position of the block that would hold `key`; `None` where that is past the last."""
-        if index:
-            return self._seek_index(index, end, key, kind)
-        return self._seek_linear(kind, start, end, key)
+    def _land(self, kind: bytes, start: int, index: int, end: int, key: bytes) -> Block:
+        """The last block of a section whose first key is not above `key`, or the first block.
+
+        What an index says is held against the blocks, so that damage to it hides no record. Where
+        the block that it leads to begins after `key`, the block before has to end before `key`.
+        """
+        position, before = self._seek(kind, start, index, end, key)
+        block = self._block_of(kind, position, end)
+        if index and position != start and key < block.first_key():
+            previous = None if before is None else self._last_block(kind, before, end)
+            if (
+                previous is None
+                or previous.offset + previous.full_size != position
+                or self._last_key(previous) >= key
+            ):
+                raise block.error(f"the index leads here, past where {key!r} should be")
+        return block
+
+    def _last_block(self, kind: bytes, position: int, end: int) -> Block:
+        """The last block of a section's part to which an index record leads."""
+        while self._is_index(position):
+            position = self._downward(position, self._index_block(position)[1][-1])
+        return self._block_of(kind, position, end)
+
+    def _last_key(self, block: Block) -> bytes:
+        if block.type == OBJ:
+            return decode_obj(block)[0][-1]
+        return self._decode(block, block.restart_offsets[-1], block.restarts).keys[-1]
+
+    def _seek(
+        self, kind: bytes, start: int, index: int, end: int, key: bytes
+    ) -> tuple[int, int | None]:
+        """The position of the block that should hold `key`, and the index's entry before that.
+
+        Past the last key that is the last block.
+        """
+        if not index:
+            return self._seek_linear(kind, start, end, key), None
+        position = index
+        before = None
+        on_top = True
+        while self._is_index(position):
+            keys, positions, following = self._index_block(position)
+            at = bisect_left(keys, key)
+            if at == len(keys):
+                if on_top and following < self._end and self._is_index(following):
+                    before, position = positions[-1], following
+                    continue
+                at -= 1
+            if at:
+                before = positions[at - 1]
+            position = self._downward(position, positions[at])
+            on_top = False
+        return position, before
+
+    def _downward(self, position: int, target: int) -> int:
+        """`target`, an entry of the index block at `position`: what it lists lies before it."""
+        if target >= position:
+            what = f"index points forward, to {target}"
+            raise FormatError(what, path=self.path, offset=position)
+        return target
 
     def _seek_linear(self, kind: bytes, start: int, end: int, key: bytes) -> int:
         """The last block whose first key is not above `key`; sections without index are short."""
@@ -307,34 +343,16 @@ class Table:
             block = following
         return block.offset
 
-    def _seek_index(self, position: int, end: int, key: bytes, kind: bytes) -> int | None:
-        """Follow index blocks down to the section's block that may hold `key`, if any does."""
-        limit = self._end
-        while True:
-            block_type, keys, positions, following = self._index_block(position, limit)
-            if block_type != INDEX:
-                return position
-            at = bisect_left(keys, key)
-            if at == len(keys):
-                # Only the top level can end before its last block's key is reached.
-                position = following
-                if position >= self._end or self._source.read(position, 1) != INDEX:
-                    return None
-                continue
-            if positions[at] >= position:
-                what = f"index points forward, to {positions[at]}"
-                raise FormatError(what, path=self.path, offset=position)
-            position = positions[at]
-            if not position:
-                return position
+    def _is_index(self, position: int) -> bool:
+        # The table's first block begins with the file header, and is none.
+        return position in self._index_cache or self._source.read(position, 1) == INDEX
 
-    def _index_block(self, position: int, limit: int) -> tuple[bytes, list[bytes], list[int], int]:
+    def _index_block(self, position: int) -> tuple[list[bytes], list[int], int]:
+        """Keys and positions in an index block, and where it ends."""
         cached = self._index_cache.get(position)
         if cached is None:
-            block = self._block(position, limit)
-            if block.type != INDEX:
-                return block.type, [], [], 0
-            cached = (INDEX, *decode_index(block), position + block.full_size)
+            block = self._block_of(INDEX, position, self._end)
+            cached = (*decode_index(block), position + block.full_size)
             if len(self._index_cache) >= _MAX_CACHED_INDEX_BLOCKS:
                 self._index_cache.clear()
             self._index_cache[position] = cached
@@ -344,11 +362,8 @@ class Table:
         if position >= self._ref_end():
             what = f"obj section points to {position}, outside the refs"
             raise FormatError(what, path=self.path, offset=self.footer.obj)
-        return self._decode_refs(self._block_of(REF, position, self._ref_end()))
-
-    def _decode_refs(self, block: Block) -> Run:
-        low = self.min_update_index
-        return decode_refs(block, block.records, block.restarts, low, self.hash.size)
+        block = self._block_of(REF, position, self._ref_end())
+        return self._decode(block, block.records, block.restarts)
 
     def _obj_positions(self, oid: bytes) -> list[int] | None:
         """Positions of the ref blocks that may hold `oid`; `None` means all of them."""
@@ -357,10 +372,7 @@ class Table:
             return None
         prefix = oid[: footer.obj_id_len]
         end = footer.log or self._end
-        position: int | None = footer.obj
-        if footer.obj_index:
-            position = self._seek_index(footer.obj_index, end, prefix, OBJ)
-        block = None if position is None else self._block(position, end)
+        block: Block | None = self._land(OBJ, footer.obj, footer.obj_index, end, prefix)
         while block is not None:
             keys, positions = decode_obj(block)
             at = bisect_left(keys, prefix)
@@ -369,3 +381,14 @@ class Table:
                 return (found or None) if keys[at] == prefix else []
             block = self._next_block(block, OBJ, footer.obj_index, end)
         return []
+
+
+def _holders(run: Run, prefix: bytes, size: int) -> list[RefRecord]:
+    """The records whose object id or peeled id, of `size` bytes, starts with `prefix`."""
+    found = []
+    for name, value_type, value, index in zip(*run, strict=True):
+        if value_type in (OID, OID_AND_PEELED) and (
+            value.startswith(prefix) or value.startswith(prefix, size)
+        ):
+            found.append(RefRecord(name, index, value_type, value))
+    return found

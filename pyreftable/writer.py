@@ -238,7 +238,7 @@ class TableWriter:
         if not record.refname or b"\0" in record.refname:
             raise WriteError(f"log for the name {record.refname!r}")
         if not 0 <= record.update_index <= varint.MAX_VALUE:
-            raise WriteError(f"log of {record.refname!r} has the update index {record.update_index}")
+            raise WriteError(f"log of {record.refname!r} at update index {record.update_index}")
         if record.is_deletion and not record.old_oid:
             return record
         if len(record.old_oid) != self.hash.size or len(record.new_oid) != self.hash.size:

@@ -16,7 +16,7 @@ Source: git's reftable document, sections "Ref block format" to "Log block forma
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import compress, islice
 from operator import lt
@@ -135,6 +135,15 @@ class Block:
         """The key of the first record."""
         return self.restart_key(self.restart_offsets[0])
 
+    def surrounds(self, key: bytes) -> bool:
+        """Whether `key` lies between records of this block, as far as restarts tell."""
+        return self.first_key() < key < self.restart_key(self.restart_offsets[-1])
+
+    def restarts_within(self, start: int, end: int) -> list[int]:
+        """The restarts after `start` and before `end`, and `end`: where records must end too."""
+        offsets = self.restart_offsets
+        return [*offsets[bisect_right(offsets, start) : bisect_left(offsets, end)], end]
+
     @property
     def restart_keys(self) -> list[bytes]:
         """The keys at the restarts."""
@@ -166,52 +175,54 @@ def decode_refs(block: Block, start: int, end: int, base: int, hash_size: int) -
     # One flat loop on purpose: every listing, merge and compaction spends its time here.
     data = block.data
     pos = start
-    name = b""
     names: list[bytes] = []
     types: list[int] = []
     values: list[bytes] = []
     indexes: list[int] = []
     decode = varint.decode
     try:
-        while pos < end:
-            prefix = data[pos]
-            pos += 1
-            if prefix > 127:
-                prefix, pos = decode(data, pos - 1)
-            suffix = data[pos]
-            pos += 1
-            if suffix > 127:
-                suffix, pos = decode(data, pos - 1)
-            value_type = suffix & 7
-            stop = pos + (suffix >> 3)
-            if prefix:
-                if prefix > len(name):
-                    raise block.error(
-                        f"prefix of {prefix} bytes after a {len(name)} byte name", pos
-                    )
-                name = name[:prefix] + data[pos:stop]
-            else:
-                name = data[pos:stop]
-            index = data[stop]
-            pos = stop + 1
-            if index > 127:
-                index, pos = decode(data, stop)
-            if value_type == 1:
-                stop = pos + hash_size
-            elif value_type == 0:
-                stop = pos
-            elif value_type == 2:
-                stop = pos + 2 * hash_size
-            elif value_type == 3:
-                length, pos = decode(data, pos)
-                stop = pos + length
-            else:
-                raise block.error(f"unknown value type {value_type}", pos)
-            names.append(name)
-            types.append(value_type)
-            values.append(data[pos:stop])
-            indexes.append(index)
-            pos = stop
+        for restart in block.restarts_within(start, end):
+            name = b""
+            while pos < restart:
+                prefix = data[pos]
+                pos += 1
+                if prefix > 127:
+                    prefix, pos = decode(data, pos - 1)
+                suffix = data[pos]
+                pos += 1
+                if suffix > 127:
+                    suffix, pos = decode(data, pos - 1)
+                value_type = suffix & 7
+                stop = pos + (suffix >> 3)
+                if prefix:
+                    if prefix > len(name):
+                        what = f"prefix of {prefix} bytes after a {len(name)} byte name"
+                        raise block.error(what, pos)
+                    name = name[:prefix] + data[pos:stop]
+                else:
+                    name = data[pos:stop]
+                index = data[stop]
+                pos = stop + 1
+                if index > 127:
+                    index, pos = decode(data, stop)
+                if value_type == 1:
+                    stop = pos + hash_size
+                elif value_type == 0:
+                    stop = pos
+                elif value_type == 2:
+                    stop = pos + 2 * hash_size
+                elif value_type == 3:
+                    length, pos = decode(data, pos)
+                    stop = pos + length
+                else:
+                    raise block.error(f"unknown value type {value_type}", pos)
+                names.append(name)
+                types.append(value_type)
+                values.append(data[pos:stop])
+                indexes.append(index)
+                pos = stop
+            if pos != restart:
+                break
     except (IndexError, FormatError) as error:
         raise _damaged(block, pos, error) from None
     _check_end(block, names, pos, end)
@@ -223,35 +234,38 @@ def decode_logs(block: Block, start: int, end: int, hash_size: int) -> Run:
     # Flat like `decode_refs`, whose twin it is: it must find each value's end.
     data = block.data
     pos = start
-    key = b""
     keys: list[bytes] = []
     types: list[int] = []
     values: list[bytes] = []
     decode = varint.decode
     try:
-        while pos < end:
-            at = pos
-            prefix, pos = decode(data, pos)
-            suffix, pos = decode(data, pos)
-            stop = pos + (suffix >> 3)
-            if prefix > len(key):
-                raise block.error(f"prefix of {prefix} bytes after a {len(key)} byte key", at)
-            key = key[:prefix] + data[pos:stop]
-            if len(key) < 10 or key[-9]:
-                raise block.error(f"log key {key!r} is no ref name, NUL and update index", at)
-            pos = stop
-            if suffix & 7 == 1:
-                pos += 2 * hash_size
-                length, pos = decode(data, pos)
-                length, pos = decode(data, pos + length)
-                _, pos = decode(data, pos + length)
-                length, pos = decode(data, pos + 2)
-                pos += length
-            elif suffix & 7:
-                raise block.error(f"unknown log type {suffix & 7}", at)
-            keys.append(key)
-            types.append(suffix & 7)
-            values.append(data[stop:pos])
+        for restart in block.restarts_within(start, end):
+            key = b""
+            while pos < restart:
+                at = pos
+                prefix, pos = decode(data, pos)
+                suffix, pos = decode(data, pos)
+                stop = pos + (suffix >> 3)
+                if prefix > len(key):
+                    raise block.error(f"prefix of {prefix} bytes after a {len(key)} byte key", at)
+                key = key[:prefix] + data[pos:stop]
+                if len(key) < 10 or key[-9]:
+                    raise block.error(f"log key {key!r} is no ref name, NUL and update index", at)
+                pos = stop
+                if suffix & 7 == 1:
+                    pos += 2 * hash_size
+                    length, pos = decode(data, pos)
+                    length, pos = decode(data, pos + length)
+                    _, pos = decode(data, pos + length)
+                    length, pos = decode(data, pos + 2)
+                    pos += length
+                elif suffix & 7:
+                    raise block.error(f"unknown log type {suffix & 7}", at)
+                keys.append(key)
+                types.append(suffix & 7)
+                values.append(data[stop:pos])
+            if pos != restart:
+                break
     except (IndexError, FormatError) as error:
         raise _damaged(block, pos, error) from None
     _check_end(block, keys, pos, end)
@@ -285,7 +299,7 @@ def decode_obj(block: Block) -> tuple[list[bytes], list[list[int]]]:
             count, pos = block._varint(pos)
         if count > block.restarts - pos:
             raise block.error(f"obj record with {count} positions", pos)
-        offsets = []
+        offsets: list[int] = []
         last = 0
         for _ in range(count):
             delta, pos = block._varint(pos)

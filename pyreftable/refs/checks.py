@@ -8,15 +8,16 @@ though only the stack is locked; scripts know them, so they are kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ..errors import LockError, RefNameError, Rejection, TransactionError
 from ..format.records import SYMREF, RefRecord
 from ..probe import refs_among
 from .conflicts import check_available
-from .hooks import run_transaction_hook
-from .text import as_text
+from .hooks import hook_error, run_transaction_hook
+from .text import as_bytes, as_text
 from .update import Update
 
 if TYPE_CHECKING:
@@ -48,33 +49,34 @@ class Plan:
 
 def prepare(transaction: Transaction) -> Plan:
     """Lock and check; the caller owns the plan. Raises `TransactionError`, `LockError`."""
+    if "GIT_QUARANTINE_PATH" in transaction.store.repository.environ:
+        # Objects that a push brings are not the repository's own until its hooks agree.
+        raise TransactionError("ref updates forbidden inside quarantine environment")
     _refuse_duplicates(transaction.updates)
-    _ask_hook(transaction, "preparing")
+    if not run_transaction_hook(transaction, "preparing"):
+        run_transaction_hook(transaction, "aborted")
+        raise hook_error("preparing")
     plan = _lock(transaction)
     try:
         _Checker(transaction, plan).run()
-        _ask_hook(transaction, "prepared")
+        is_agreed = run_transaction_hook(transaction, "prepared")
     except BaseException:
         plan.release()
         raise
+    if not is_agreed:
+        plan.release()
+        run_transaction_hook(transaction, "aborted")
+        raise hook_error("prepared")
     return plan
 
 
-def _refuse_duplicates(updates: Iterable[Update]) -> None:
-    seen = set()
-    for update in updates:
-        if update.refname in seen:
-            raise TransactionError(
-                f"multiple updates for ref '{update.refname}' not allowed", refname=update.refname
-            )
-        seen.add(update.refname)
-
-
-def _ask_hook(transaction: Transaction, phase: str) -> None:
-    if run_transaction_hook(transaction, phase):
-        run_transaction_hook(transaction, "aborted")
-        message = f"in '{phase}' phase, update aborted by the reference-transaction hook"
-        raise TransactionError(message)
+def _refuse_duplicates(updates: Sequence[Update]) -> None:
+    if len({update.refname for update in updates}) == len(updates):
+        return
+    # Of several, git names the first in byte order.
+    names = sorted((update.refname for update in updates), key=as_bytes)
+    twice = next(name for name, following in pairwise(names) if name == following)
+    raise TransactionError(f"multiple updates for ref '{twice}' not allowed", refname=twice)
 
 
 def _lock(transaction: Transaction) -> Plan:

@@ -1,54 +1,47 @@
-"""The `reference-transaction` hook.
+"""The `reference-transaction` hook: told of a transaction in each of its phases.
 
-Called in each phase ("preparing", "prepared", "committed", "aborted") with a line
-`<old> <new> <ref>` for every update of a ref on its standard input; ids of all zeros mean "not
-given" or "no ref", `ref:<name>` stands for a symref's target. A failure in the first two phases
-aborts the transaction. Source: githooks(5).
+    preparing    before the stacks are locked
+    prepared     locked and checked, nothing written yet
+    committed    everything is visible
+    aborted      given up, for whatever reason but a refusal in preparing
+
+The phase is the hook's argument; its input has a line `<old> <new> <ref>` for every update of a
+ref. Ids of all zeros mean "not given" or "no ref"; `ref:<name>` stands for a symref's target. In
+the later phases the updates are those that were really made: the target's in a symref's place.
+A failure in the first two phases aborts the transaction.
+
+Source: `githooks`, section "reference-transaction".
 """
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
+from ..errors import HookError
 from .text import as_bytes
 
 if TYPE_CHECKING:
     from .transaction import Transaction
     from .update import Update
 
-_NAME = "reference-transaction"
+_EVENT = "reference-transaction"
 
 
-def run_transaction_hook(transaction: Transaction, phase: str) -> int:
-    """Run the hook if there is one; its exit code, or 0."""
-    repository = transaction.store.repository
-    path = os.path.join(repository.hooks_dir, _NAME)
-    if not os.access(path, os.X_OK) or os.path.isdir(path):
-        return 0
-    return _run(transaction, path, phase)
+def run_transaction_hook(transaction: Transaction, phase: str) -> bool:
+    """Run the hook if there is one; whether it succeeded. Raises `ConfigError`."""
+    return transaction.store.hooks.run(_EVENT, phase, lambda: _lines(transaction))
 
 
-def _run(transaction: Transaction, path: str, phase: str) -> int:
-    import subprocess
+def hook_error(phase: str) -> HookError:
+    """The error for a hook that refused in that phase."""
+    return HookError(f"in '{phase}' phase, update aborted by the reference-transaction hook")
 
-    repository = transaction.store.repository
-    environment = dict(repository.environ)
-    environment["GIT_DIR"] = os.path.abspath(repository.git_dir)
-    lines = "".join(
-        _line(update, transaction.store.hash.null_hex)
-        for update in transaction.updates
-        if not update.log_only
+
+def _lines(transaction: Transaction) -> bytes:
+    null = transaction.store.hash.null_hex
+    return as_bytes(
+        "".join(_line(update, null) for update in transaction.updates if not update.log_only)
     )
-    done = subprocess.run(
-        [os.path.abspath(path), phase],
-        input=as_bytes(lines),
-        cwd=repository.work_tree or repository.git_dir,
-        env=environment,
-        stdout=2,
-        check=False,
-    )
-    return done.returncode
 
 
 def _line(update: Update, null: str) -> str:

@@ -11,7 +11,7 @@ Source: `git`, sections "--work-tree" and environment variables; `git-config`, `
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import RepositoryError
 from .config_files import ConfigContext, read_file
@@ -24,12 +24,27 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from .config_command import Parameter
+    from .discovery import Found
+
+
+class Approach(NamedTuple):
+    """How the git directory was reached: from the folder `start`, under the name `git_dir`.
+
+    The name is relative to `start`, or absolute. `is_default` says that it was found as the
+    `.git` folder of a work tree that nothing else names, `is_bare` that it was found as a folder
+    that is a git directory itself.
+    """
+
+    start: str
+    git_dir: str
+    is_default: bool = False
+    is_bare: bool = False
 
 
 class Layout:
     """Paths are absolute. `logical_git_dir` is `git_dir` with the links that led there."""
 
-    __slots__ = ("format", "git_dir", "logical_git_dir", "work_tree")
+    __slots__ = ("approach", "format", "git_dir", "logical_git_dir", "work_tree")
 
     def __init__(
         self,
@@ -37,11 +52,13 @@ class Layout:
         logical_git_dir: str,
         work_tree: str | None,
         repository_format: RepositoryFormat,
+        approach: Approach,
     ) -> None:
         self.git_dir = git_dir
         self.logical_git_dir = logical_git_dir
         self.work_tree = work_tree
         self.format = repository_format
+        self.approach = approach
 
 
 class LayoutFinder:
@@ -77,7 +94,10 @@ class LayoutFinder:
         implicit = env_bool(self._environ, "GIT_IMPLICIT_WORK_TREE", True)
         logical = os.path.join(self._logical_start(), name)
         return self._lay_out(
-            git_dir or os.path.realpath(path), logical, self.start if implicit else None
+            git_dir or os.path.realpath(path),
+            logical,
+            self.start if implicit else None,
+            Approach(self.start, git_dir or name),
         )
 
     def _search(self) -> Layout:
@@ -85,12 +105,28 @@ class LayoutFinder:
         logical = found.git_dir
         if found.folder == self.start and logical.startswith(self.start):
             logical = self._logical_start() + logical[len(self.start) :]
-        return self._lay_out(found.git_dir, logical, None if found.is_bare else found.folder)
+        default = None if found.is_bare else found.folder
+        return self._lay_out(found.git_dir, logical, default, self._approach(found))
 
-    def _lay_out(self, git_dir: str, logical_git_dir: str, default: str | None) -> Layout:
+    def _approach(self, found: Found) -> Approach:
+        if found.is_bare:
+            name = "." if found.folder == self.start else found.folder
+            return Approach(self.start, name, is_bare=True)
+        if found.git_dir != f"{found.folder.rstrip('/')}/.git":
+            return Approach(self.start, found.git_dir)
+        name = ".git" if found.folder == self.start else found.git_dir
+        return Approach(self.start, name, is_default=True)
+
+    def _lay_out(
+        self, git_dir: str, logical_git_dir: str, default: str | None, approach: Approach
+    ) -> Layout:
         form = self._read_format(git_dir)
         work_tree = self._work_tree(git_dir, form, default)
-        return Layout(git_dir, logical_git_dir, work_tree, form)
+        named = form.is_bare or form.work_tree is not None or "GIT_WORK_TREE" in self._environ
+        if approach.is_default and named:
+            name = approach.git_dir
+            approach = Approach(approach.start, name if name == ".git" else os.path.realpath(name))
+        return Layout(git_dir, logical_git_dir, work_tree, form, approach)
 
     def _read_format(self, git_dir: str) -> RepositoryFormat:
         files = self.protected.files

@@ -1,4 +1,4 @@
-"""Reading reflogs.
+"""Reading reflogs, and finding them.
 
 An entry whose ids are both null is git's marker for "this log exists, and is empty"; readers
 never see it. Source: git's `refs/reftable-backend.c` behaviour, checked against `git reflog`.
@@ -7,11 +7,16 @@ never see it. Source: git's `refs/reftable-backend.c` behaviour, checked against
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from ..errors import RefNameError
 from ..format.records import LogRecord
 from ..merged import Merged
-from .text import as_text
+from .names import check_refname, dwim_candidates, parse_worktree_ref
+from .text import as_bytes, as_text
+
+if TYPE_CHECKING:
+    from .store import RefStore
 
 
 class ReflogEntry(NamedTuple):
@@ -87,3 +92,83 @@ def reflog_keys(merged: Merged) -> Iterator[bytes]:
                 break
         else:
             return
+
+
+def reflog_names(store: RefStore) -> list[str]:
+    """The refs that have a log, in byte order: shared ones, and those of the worktree we are in.
+
+    A log whose name is malformed is left out, as git does.
+    """
+    names = _names_in(store, None)
+    if store.repository.worktree_name is not None:
+        names = {name for name in names if _is_shared(name)}
+        names |= _names_in(store, store.repository.worktree_name)
+    return sorted(names, key=as_bytes)
+
+
+def reflog_names_everywhere(store: RefStore) -> list[str]:
+    """The names under which all logs of all worktrees can be reached from the one we are in.
+
+    The main worktree's come first, then the linked ones' by the worktrees' names; shared logs
+    stand among those of the worktree we are in.
+    """
+    here = store.repository.worktree_name
+    everywhere: list[str] = []
+    for worktree in (None, *(found.name for found in store.repository.worktrees())):
+        if worktree == here:
+            everywhere += reflog_names(store)
+            continue
+        prefix = "main-worktree/" if worktree is None else f"worktrees/{worktree}/"
+        own = (name for name in _names_in(store, worktree) if not _is_shared(name))
+        everywhere += (prefix + name for name in sorted(own, key=as_bytes))
+    return everywhere
+
+
+def _names_in(store: RefStore, worktree: str | None) -> set[str]:
+    keys = reflog_keys(store.stack(worktree).snapshot().merged)
+    return {name for name in map(as_text, keys) if check_refname(name, allow_onelevel=True)}
+
+
+def _is_shared(name: str) -> bool:
+    return parse_worktree_ref(name).kind == "shared"
+
+
+class LogMatch(NamedTuple):
+    """The log that a short name stands for, and how many logs it may stand for."""
+
+    name: str
+    matches: int
+
+
+def find_reflog(store: RefStore, short: str) -> LogMatch | None:
+    """The log that `short` means, looked for where git looks for refs; `None` if there is none.
+
+    Only a ref that leads to an object counts. Where a symref has no log of its own, the log of
+    what it leads to does. More than one match is only counted where `core.warnAmbiguousRefs` is
+    not off. Raises `RevisionError` for an `@{upstream}` of a branch that has none.
+    """
+    from .branch_names import expand_branch
+
+    config = store.repository.config
+    counts_all = config.get_bool("core.warnAmbiguousRefs") is not False
+    first: LogMatch | None = None
+    expanded = expand_branch(short, store, config)
+    for candidate in dwim_candidates(short if expanded is None else expanded):
+        name = _logged_name(store, candidate)
+        if name is None:
+            continue
+        first = LogMatch(name, 1) if first is None else first._replace(matches=first.matches + 1)
+        if not counts_all:
+            break
+    return first
+
+
+def _logged_name(store: RefStore, candidate: str) -> str | None:
+    try:
+        resolved = store.resolve(candidate)
+    except RefNameError:
+        return None
+    if resolved.oid is None:
+        return None
+    names = dict.fromkeys((candidate, resolved.name))
+    return next((name for name in names if store.reflog(name).exists), None)

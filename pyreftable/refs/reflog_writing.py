@@ -1,4 +1,4 @@
-"""Changing reflogs themselves: create, delete, expire.
+"""Changing reflogs themselves: create, delete, append to, expire.
 
 A log is deleted entry by entry: the format has no other mark. A log that loses its last entry
 keeps an existence marker, an entry whose ids are both null. Source: git's behaviour.
@@ -9,13 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ..errors import LockError, ObjectMissingError, TransactionError
 from ..format.records import OID, OID_AND_PEELED, LogRecord, RefRecord
+from .names import check_refname, is_pseudo_ref, refname_is_safe
 from .reflog import Reflog, ReflogEntry
 
+
 if TYPE_CHECKING:
-    from ..stack import Addition
+    from ..stack import Addition, Stack
     from ..writer import TableWriter
     from .store import RefStore
+
+Judge = Callable[[ReflogEntry], bool]
 
 
 def create_reflog(store: RefStore, name: str) -> None:
@@ -39,10 +44,38 @@ def delete_reflog(store: RefStore, name: str) -> None:
         addition.commit()
 
 
+def append_entry(store: RefStore, name: str, old: bytes, new: bytes, message: bytes) -> None:
+    """Add an entry to the log of `name`, which is created if need be; the ref stays as it is.
+
+    `old` and `new` are raw ids. The reference-transaction hook is asked, as git asks it: with no
+    ref to name. Git 2.55 deletes the log when `new` is null; here it is an entry like others.
+    Raises `TransactionError` for a name that cannot have a log, `HookError`, `LockError`.
+    """
+    from .identity import clean_message, committer
+
+    if is_pseudo_ref(name):
+        what = f"refusing to update reflog for pseudoref '{name}'"
+        raise TransactionError(what, refname=name)
+    if not (check_refname(name, allow_onelevel=True) if any(new) else refname_is_safe(name)):
+        raise TransactionError(f"refusing to update reflog with bad name '{name}'", refname=name)
+    stack, key = store.locate(name)
+    who = committer(store.repository)
+    text = clean_message(message)[: store.options.write.block_size // 2]
+    with store.transaction() as transaction:
+        transaction.prepare()
+        with _addition(stack) as addition:
+            index = addition.next_update_index
+            entry = LogRecord(
+                key, index, old, new, who.name, who.email, who.time, who.tz_offset, text
+            )
+            addition.write_table(lambda writer: writer.add_log(entry))
+            addition.commit()
+
+
 def expire_reflog(
     store: RefStore,
     name: str,
-    should_prune: Callable[[ReflogEntry], bool],
+    should_prune: Judge,
     *,
     rewrite: bool = False,
     update_ref: bool = False,
@@ -51,7 +84,8 @@ def expire_reflog(
     """Drop the entries for which `should_prune` says so; it is asked oldest first.
 
     `rewrite` closes the gaps: an entry's old id becomes the new id of the one kept before it.
-    `update_ref` sets the ref to the newest entry kept. `dry_run` only asks.
+    `update_ref` sets the ref, unless it is a symref, to the newest entry kept. `dry_run` only
+    asks.
     """
     stack, key = store.locate(name)
     with stack.addition() as addition:
@@ -67,8 +101,8 @@ def expire_reflog(
             last = record.new_oid
         if dry_run:
             return
-        ref = merged.ref(key)
-        moves = update_ref and last is not None and ref is not None
+        ref = merged.ref(key) if update_ref else None
+        moves = ref is not None and ref.oid is not None and last is not None and any(last)
         new_ref = _ref_at(store, key, addition, last) if moves and last is not None else None
         if last is None:
             rewritten.append(_marker(store, key, addition.next_update_index))
@@ -82,8 +116,19 @@ def expire_reflog(
         addition.commit()
 
 
+def _addition(stack: Stack) -> Addition:
+    try:
+        return stack.addition()
+    except LockError as error:
+        # As where a transaction fails to lock: git's words, and the file's path.
+        raise LockError(f"cannot lock references: {error}", path=error.path) from error
+
+
 def _ref_at(store: RefStore, key: bytes, addition: Addition, oid: bytes) -> RefRecord:
-    peeled = store.objects.peel(oid.hex())
+    try:
+        peeled = store.objects.peel(oid.hex())
+    except ObjectMissingError:
+        peeled = None
     if peeled is None:
         return RefRecord(key, addition.next_update_index, OID, oid)
     return RefRecord(key, addition.next_update_index, OID_AND_PEELED, oid + bytes.fromhex(peeled))

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..hashes import HashAlgorithm
     from .config_command import Parameter
     from .config_parser import Entry
+    from .standpoint import Standpoint
     from .worktrees import Worktree
 
 
@@ -39,9 +40,11 @@ class Repository:
     """
 
     __slots__ = (
+        "_approach",
         "_overrides",
         "_ref_storage_path",
         "_refs_home",
+        "_standpoint",
         "common_dir",
         "config",
         "environ",
@@ -57,6 +60,8 @@ class Repository:
     ) -> None:
         self.git_dir = layout.git_dir
         self.work_tree = layout.work_tree
+        self._approach = layout.approach
+        self._standpoint: Standpoint | None = None
         self.environ = environ
         self.config = config
         self.common_dir, _ = common_dir_of(layout.git_dir, overrides)
@@ -119,12 +124,20 @@ class Repository:
     def hooks_dir(self) -> str:
         """The folder of the hooks, absolute.
 
-        A relative `core.hooksPath` starts where hooks run: in the work tree, else the git dir.
+        A relative `core.hooksPath` starts where hooks run (see `standpoint`).
         """
         path = self.config.get_path("core.hooksPath")
         if path is None:
             return f"{self.common_dir}/hooks"
-        return os.path.join(self.work_tree or self.git_dir, path)
+        return os.path.join(self.standpoint().folder, path)
+
+    def standpoint(self) -> Standpoint:
+        """Where git's own process would stand now, and what it would tell its children."""
+        if self._standpoint is None:
+            from .standpoint import find_standpoint
+
+            self._standpoint = find_standpoint(self._approach, self.work_tree)
+        return self._standpoint
 
     @property
     def object_directory(self) -> str:

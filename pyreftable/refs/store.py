@@ -8,7 +8,7 @@ stack of its own refs. `main-worktree/...` and `worktrees/NAME/...` reach across
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import RefNameError, RepositoryError
@@ -22,8 +22,9 @@ from .text import as_bytes, as_text
 
 if TYPE_CHECKING:
     from ..stack import StackOptions
+    from .hook_programs import HookPrograms
     from .objects import ObjectStore
-    from .reflog import Reflog
+    from .reflog import Reflog, ReflogEntry
     from .repository import Repository
     from .transaction import Transaction
 
@@ -62,17 +63,21 @@ class RefStore:
     store its refs in reftables.
     """
 
+    #: The storage that this class reads, by its git name.
+    ref_storage = "reftable"
+
     def __init__(self, repository: Repository, options: StackOptions | None = None) -> None:
-        if repository.ref_storage != "reftable":
+        if repository.ref_storage != self.ref_storage:
             raise RepositoryError(
                 f"{repository.git_dir}: refs are stored as '{repository.ref_storage}', "
-                "not as 'reftable'"
+                f"not as '{self.ref_storage}'"
             )
         self.repository = repository
         self.hash: HashAlgorithm = repository.hash
         self._options = options or stack_options(repository)
         self._stacks: dict[str | None, Stack] = {}
         self._objects: ObjectStore | None = None
+        self._hooks: HookPrograms | None = None
 
     @classmethod
     def open(
@@ -86,12 +91,18 @@ class RefStore:
         """The store of the repository that git would find from `path`.
 
         `git_dir` names the repository itself, `environ` replaces the process environment,
-        `config` are `key=value` settings that override the files'. Raises `RepositoryError`.
+        `config` are `key=value` settings that override the files'. A repository that stores its
+        refs in files can be read, not written. Raises `RepositoryError`.
         """
         from .repository import discover
 
         env = os.environ if environ is None else environ
-        return cls(discover(path, git_dir=git_dir, environ=env, config=config))
+        repository = discover(path, git_dir=git_dir, environ=env, config=config)
+        if cls is RefStore and repository.ref_storage == "files":
+            from .files_store import FilesRefStore
+
+            return FilesRefStore(repository)
+        return cls(repository)
 
     def __enter__(self) -> RefStore:
         return self
@@ -116,6 +127,15 @@ class RefStore:
 
             self._objects = open_objects(self.repository)
         return self._objects
+
+    @property
+    def hooks(self) -> HookPrograms:
+        """The repository's hooks."""
+        if self._hooks is None:
+            from .hook_programs import HookPrograms
+
+            self._hooks = HookPrograms(self.repository)
+        return self._hooks
 
     # Stacks
 
@@ -179,6 +199,20 @@ class RefStore:
         except RefNameError:
             return None
 
+    def symbolic_ref(self, name: str, *, recurse: bool = True) -> str | None:
+        """What the symref `name` finally leads to; `None` if it is no symref, or no ref at all.
+
+        The target need not exist. Without `recurse` only `name` itself is read. Raises
+        `RefNameError` as `resolve` does.
+        """
+        if recurse:
+            resolved = self.resolve(name)
+            return resolved.name if resolved.is_symref else None
+        if not check_refname(name, allow_onelevel=True):
+            raise RefNameError(f"bad ref name '{name}'")
+        ref = self.get(name)
+        return None if ref is None else ref.target
+
     def ref_runs(self, prefix: bytes = b"", *, root_refs: bool = False) -> Iterator[RefRun]:
         """The refs whose name starts with `prefix`, in order, in bulk (see `RefRun`).
 
@@ -214,14 +248,9 @@ class RefStore:
 
     def reflog_names(self) -> Iterator[str]:
         """The refs that have a log: shared ones, and those of the worktree we are in."""
-        from .reflog import reflog_keys
+        from .reflog import reflog_names
 
-        worktree = self.worktree_stack
-        names = {as_text(key) for key in reflog_keys(self.stack().snapshot().merged)}
-        if worktree is not None:
-            names = {name for name in names if parse_worktree_ref(name).kind == "shared"}
-            names.update(as_text(key) for key in reflog_keys(worktree.snapshot().merged))
-        return iter(sorted(names, key=as_bytes))
+        return iter(reflog_names(self))
 
     # Writing
 
@@ -234,6 +263,58 @@ class RefStore:
         from .transaction import Transaction
 
         return Transaction(self, message, batch=batch)
+
+    def set_symbolic_ref(self, name: str, target: str, message: str | bytes = "") -> None:
+        """Make `name` itself a symref to `target`, which need not exist. Raises
+        `TransactionError`, and `RefNameError` for a target that cannot be a ref.
+        """
+        if not check_refname(target, allow_onelevel=True):
+            raise RefNameError(f"bad ref name '{target}'")
+        with self.transaction(message) as transaction:
+            transaction.symref_update(name, target, deref=False)
+
+    def create_reflog(self, name: str) -> None:
+        """Start an empty log for `name`, unless it has one."""
+        from .reflog_writing import create_reflog
+
+        create_reflog(self, name)
+
+    def delete_reflog(self, name: str) -> None:
+        """Delete the log of `name`; no error where there is none."""
+        from .reflog_writing import delete_reflog
+
+        delete_reflog(self, name)
+
+    def append_to_reflog(self, name: str, old: str, new: str, message: str | bytes = "") -> None:
+        """Add an entry (hex ids) to the log of `name`, ref or not. Raises `TransactionError`."""
+        from .reflog_writing import append_entry
+
+        append_entry(self, name, bytes.fromhex(old), bytes.fromhex(new), as_bytes(message))
+
+    def expire_reflog(
+        self,
+        name: str,
+        should_prune: Callable[[ReflogEntry], bool] | None = None,
+        *,
+        rewrite: bool = False,
+        update_ref: bool = False,
+        dry_run: bool = False,
+    ) -> None:
+        """Drop entries of the log of `name`: those for which `should_prune` (asked oldest first)
+        is true, or without it those that have expired by the configuration (`gc.reflogExpire`).
+
+        `rewrite` closes the gaps in the chain of ids; `update_ref` sets the ref, unless it is a
+        symref, to the newest entry kept; `dry_run` only asks.
+        """
+        from .reflog_writing import expire_reflog
+
+        if should_prune is None:
+            from .reflog_expiry import Expiry, ExpiryRules
+
+            should_prune = Expiry(self, ExpiryRules(self.repository.config)).judge(name)
+        expire_reflog(
+            self, name, should_prune, rewrite=rewrite, update_ref=update_ref, dry_run=dry_run
+        )
 
     def rename(self, old: str, new: str, message: str | bytes = "") -> None:
         """Rename `old` to `new`, its log with it. Raises `TransactionError`."""

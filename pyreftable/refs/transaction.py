@@ -7,11 +7,12 @@ transactions, whose refusals and messages these are.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn
 
 from ..errors import CallerError, ObjectMissingError, Rejection, TransactionError
-from .names import check_refname, is_pseudo_ref, refname_is_safe
+from .names import all_valid, check_refname, is_pseudo_ref, refname_is_safe
 from .text import as_bytes, as_text
 from .update import Update
 
@@ -179,6 +180,43 @@ class Transaction:
         else:
             self._queue(name, old_target=as_text(old_target), deref=False)
 
+    def queue_many(
+        self,
+        names: Sequence[str],
+        new_oids: Sequence[bytes | None],
+        old_oids: Sequence[bytes | None],
+        *,
+        deref: bool = True,
+    ) -> bool:
+        """Queue many updates of refs under `refs/` at once: the bulk form.
+
+        Raw ids as `Update` has them: no new one verifies, all zeros delete or must not exist.
+        Where something would be refused the answer is false and nothing is queued: queue them
+        one by one for the error.
+        """
+        self._expect("open")
+        if not all(name.startswith("refs/") for name in names) or not all_valid(names):
+            return False
+        distinct = {oid for oid in new_oids if oid is not None and oid != self._null}
+        if not self._know_objects(distinct):
+            return False
+        known = self._known_objects
+        odd = {oid for oid in distinct if known[oid][0] != "commit"}
+        if odd and any(
+            new in odd and name.startswith("refs/heads/")
+            for name, new in zip(names, new_oids, strict=True)
+        ):
+            return False
+        peeled: dict[bytes | None, bytes | None] = {oid: known[oid][1] for oid in odd}
+        message = self._message
+        self.updates += [
+            Update(
+                name, new_oid=new, old_oid=old, peeled=peeled.get(new), deref=deref, message=message
+            )
+            for name, new, old in zip(names, new_oids, old_oids, strict=True)
+        ]
+        return True
+
     # Committing
 
     def prepare(self) -> None:
@@ -216,11 +254,15 @@ class Transaction:
 
         if self._state == "closed":
             raise CallerError("the transaction is already committed or aborted")
+        self.release()
+        run_transaction_hook(self, "aborted")
+
+    def release(self) -> None:
+        """Give the locks back without telling the hook, as when git dies; again does nothing."""
         plan, self._plan = self._plan, None
         self._state = "closed"
         if plan is not None:
             plan.release()
-        run_transaction_hook(self, "aborted")
 
     def reject(self, update: Update, error: TransactionError) -> None:
         """In batch mode set `update` aside with the reason; otherwise raise the error."""
@@ -251,7 +293,7 @@ class Transaction:
         self._expect("open")
         refname = as_text(name)
         sets_oid = new_oid is not None and new_oid != self._null
-        self._checkas_text(refname, strict=sets_oid)
+        self._check_name(refname, strict=sets_oid)
         peeled = self._check_object(refname, new_oid) if new_oid is not None and sets_oid else None
         self.updates.append(
             Update(
@@ -267,7 +309,7 @@ class Transaction:
             )
         )
 
-    def _checkas_text(self, refname: str, *, strict: bool) -> None:
+    def _check_name(self, refname: str, *, strict: bool) -> None:
         if is_pseudo_ref(refname):
             self._refuse(f"refusing to update pseudoref '{refname}'", refname)
         good = check_refname(refname, allow_onelevel=True) if strict else refname_is_safe(refname)
@@ -276,30 +318,35 @@ class Transaction:
 
     def _check_object(self, refname: str, oid: bytes) -> bytes | None:
         """That the object exists and suits the ref; its peeled id if it is an annotated tag."""
-        known = self._known_objects.get(oid)
-        if known is None:
-            known = self._look_up(refname, oid)
-            self._known_objects[oid] = known
-        kind, peeled = known
+        if not self._know_objects([oid]):
+            message = f"trying to write ref '{refname}' with nonexistent object {oid.hex()}"
+            self._refuse(message, refname, Rejection.INVALID_NEW_VALUE)
+        kind, peeled = self._known_objects[oid]
         if kind != "commit" and (refname == "HEAD" or refname.startswith("refs/heads/")):
             message = f"trying to write non-commit object {oid.hex()} to branch '{refname}'"
             self._refuse(message, refname, Rejection.INVALID_NEW_VALUE)
         return peeled
 
-    def _look_up(self, refname: str, oid: bytes) -> tuple[str, bytes | None]:
+    def _know_objects(self, oids: Iterable[bytes]) -> bool:
+        """Look each object up once; whether all exist."""
+        unknown = [oid for oid in oids if oid not in self._known_objects]
         objects = self.store.objects
-        info = objects.info(oid.hex())
-        if info is None:
-            message = f"trying to write ref '{refname}' with nonexistent object {oid.hex()}"
-            self._refuse(message, refname, Rejection.INVALID_NEW_VALUE)
-        if info[0] != "tag":
-            return info[0], None
+        if len(unknown) > 1:
+            objects.prefetch(oid.hex() for oid in unknown)
+        for oid in unknown:
+            info = objects.info(oid.hex())
+            if info is None:
+                return False
+            self._known_objects[oid] = info[0], self._peel(oid) if info[0] == "tag" else None
+        return True
+
+    def _peel(self, oid: bytes) -> bytes | None:
         try:
-            peeled = objects.peel(oid.hex())
+            peeled = self.store.objects.peel(oid.hex())
         except ObjectMissingError:
             # Git writes the ref of a tag whose object is gone without a peeled id.
-            peeled = None
-        return "tag", None if peeled is None else bytes.fromhex(peeled)
+            return None
+        return None if peeled is None else bytes.fromhex(peeled)
 
     def _oid(self, value: Value) -> bytes:
         """The raw id of a hex or raw one; raises `CallerError`."""

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from ..errors import FormatError, StorageError
 from ..format.check import Problem
 from ..hashes import HashAlgorithm
-from ..table import MappedFile, Table
+from ..ranged import MappedFile
+from ..table import Table
 from ..table_check import check_table
 from .cleaning import SAFE_AGE
 from .storage import LIST, LOCK_SUFFIX, TABLE_SUFFIX, TEMP_INFIX, DirectoryStorage

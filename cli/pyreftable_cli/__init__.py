@@ -1,0 +1,1 @@
+"""The `pyreftable` command: git's ref plumbing on the command line."""

@@ -1,0 +1,5 @@
+"""`python -m pyreftable_cli`."""
+
+from .main import run
+
+run()
