@@ -2,7 +2,8 @@
 
 The tables' runs meet in a priority queue. The smallest key's run is emitted up to the next
 smallest key of any other table at once, found by bisection: most records sit in one big base
-table, so runs are long and the queue is seldom touched.
+table, so runs are long and the queue is seldom touched. Where tables are closely woven (a table of
+creations over one of the same names' deletions), whole windows are merged instead.
 
 Deletion records are yielded unless `suppress_deletions` is set. Call sites then skip them after
 their own bounds check (is the name still equal, still under the prefix?), so that a look-up that
@@ -12,15 +13,17 @@ once did, makes such a look-up scan every tombstone that follows.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from heapq import heapify, heappop, heappush, heapreplace
+from heapq import heapify, heappop, heapreplace
+from itertools import repeat
 
 from .format.block import Run
 from .format.records import DELETION, LogRecord, RefRecord, decode_log
 from .table import Table
 
 _RUN_LENGTH = 512
+_WORTH_A_SLICE = 16
 
 
 class Merged:
@@ -115,30 +118,25 @@ class _Cursor:
 
 def merge_runs(sources: Sequence[Iterator[Run]]) -> Iterator[Run]:
     """Merge sorted runs, oldest source first; of equal keys the newest source's record stays."""
-    queue = [
-        cursor for age, runs in enumerate(sources) if (cursor := _Cursor(runs, age)).next_run()
-    ]
+    queue = [c for age, runs in enumerate(sources) if (c := _Cursor(runs, age)).next_run()]
     heapify(queue)
     merged = Run([], [], [], [])
-    # Runs begin short: a seek that wants one record should not merge hundreds.
+    # A look-up wants the first record only; a listing wants few, long runs.
     enough = 1
     while len(queue) > 1:
         cursor = queue[0]
-        run, start = cursor.run, cursor.position
         # The other tables' smallest key is a child of the queue's root.
-        bound = queue[1].key if len(queue) == 2 else min(queue[1].key, queue[2].key)
-        if bound == cursor.key:
-            _drop_older(queue, cursor)
-            continue
+        bound = min(queue[1].key, queue[2].key) if len(queue) > 2 else queue[1].key
+        run, start = cursor.run, cursor.position
         end = len(run.keys) if run.keys[-1] < bound else bisect_left(run.keys, bound, start)
-        merged.keys.extend(run.keys[start:end])
-        merged.types.extend(run.types[start:end])
-        merged.values.extend(run.values[start:end])
-        merged.update_indexes.extend(run.update_indexes[start:end])
-        if cursor.move(end):
-            heapreplace(queue, cursor)
+        if end == len(run.keys) or end - start >= _WORTH_A_SLICE:
+            _extend(merged, run.slice(start, end))
+            if cursor.move(end):
+                heapreplace(queue, cursor)
+            else:
+                heappop(queue)
         else:
-            heappop(queue)
+            _merge_window(queue, merged)
         if len(merged.keys) >= enough:
             yield merged
             merged = Run([], [], [], [])
@@ -151,13 +149,33 @@ def merge_runs(sources: Sequence[Iterator[Run]]) -> Iterator[Run]:
         yield from last.runs
 
 
-def _drop_older(queue: list[_Cursor], newest: _Cursor) -> None:
-    """Move every other cursor past the newest cursor's key."""
-    heappop(queue)
-    while queue and queue[0].key == newest.key:
-        older = queue[0]
-        if older.move(older.position + 1):
-            heapreplace(queue, older)
-        else:
-            heappop(queue)
-    heappush(queue, newest)
+def _merge_window(queue: list[_Cursor], merged: Run) -> None:
+    """Merge what the cursors have up to the first end of a run, where they are closely woven.
+
+    Going from slice to slice would cost more than one dictionary of all: the oldest table's
+    records go in first, newer ones replace them.
+    """
+    high = min(cursor.run.keys[-1] for cursor in queue if cursor.key <= queue[0].run.keys[-1])
+    rows: dict[bytes, tuple[int, bytes, int]] = {}
+    left = []
+    is_log = not queue[0].run.update_indexes
+    for cursor in sorted(queue, key=lambda cursor: cursor.age):
+        start = cursor.position
+        end = bisect_right(cursor.run.keys, high, start)
+        keys, types, values, indexes = cursor.run.slice(start, end)
+        rows.update(zip(keys, zip(types, values, indexes or repeat(0)), strict=True))  # noqa: B905
+        if cursor.move(end):
+            left.append(cursor)
+    ordered = sorted(rows)
+    columns = zip(*map(rows.__getitem__, ordered), strict=True)
+    types, values, indexes = (list(column) for column in columns)
+    _extend(merged, Run(ordered, types, values, [] if is_log else indexes))
+    queue[:] = left
+    heapify(queue)
+
+
+def _extend(merged: Run, run: Run) -> None:
+    merged.keys.extend(run.keys)
+    merged.types.extend(run.types)
+    merged.values.extend(run.values)
+    merged.update_indexes.extend(run.update_indexes)

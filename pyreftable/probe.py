@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import compress
 
 from .format.block import Run
-from .format.records import RefRecord
+from .format.records import DELETION, RefRecord
 from .merged import Merged
 
 _FEW = 8
@@ -24,26 +25,37 @@ _FEW = 8
 def refs_among(merged: Merged, names: Sequence[bytes]) -> dict[bytes, RefRecord]:
     """The live refs that bear one of the sorted `names`."""
     if len(names) < _FEW or merged.suppress_deletions:
-        found = ((name, merged.ref(name)) for name in names)
-        return {name: record for name, record in found if record is not None}
-    newest: dict[bytes, RefRecord] = {}
+        records = ((name, merged.ref(name)) for name in names)
+        return {name: record for name, record in records if record is not None}
+    found: dict[bytes, RefRecord] = {}
     pending = names
     for table in reversed(merged.tables):
-        before = len(newest)
+        settled: set[bytes] = set()
         for run, start, end in table.runs_among(pending):
-            _collect(run, pending[start:end], newest)
-        if len(newest) > before:
-            pending = [name for name in pending if name not in newest]
-    return {name: record for name, record in newest.items() if not record.is_deletion}
+            settled |= _collect(run, pending[start:end], found)
+        if settled:
+            pending = [name for name in pending if name not in settled]
+    return found
 
 
-def _collect(run: Run, names: Sequence[bytes], newest: dict[bytes, RefRecord]) -> None:
+def _collect(run: Run, names: Sequence[bytes], found: dict[bytes, RefRecord]) -> set[bytes]:
+    """Add the run's live refs among `names` to `found`; all of `names` that it has, tombstones too.
+
+    What is there is told by whole sets: most of a batch's names are usually not, or are deleted.
+    """
     keys, types, values, indexes = run
-    hits = {names[0]} if len(names) == 1 else set(keys).intersection(names)
-    for name in hits:
+    if len(names) == 1:
+        at = bisect_left(keys, names[0])
+        hits = {names[0]} if keys[at] == names[0] else set()
+    else:
+        hits = set(keys).intersection(names)
+    if not hits:
+        return hits
+    alive = hits.intersection(compress(keys, types)) if DELETION in types else hits
+    for name in alive:
         at = bisect_left(keys, name)
-        if at < len(keys) and keys[at] == name:
-            newest[name] = RefRecord(name, indexes[at], types[at], values[at])
+        found[name] = RefRecord(name, indexes[at], types[at], values[at])
+    return hits
 
 
 def has_refs_below(merged: Merged, names: Sequence[bytes]) -> bool:
@@ -55,11 +67,32 @@ def has_refs_below(merged: Merged, names: Sequence[bytes]) -> bool:
     for table in merged.tables:
         for run, start, end in table.runs_among(folders):
             keys = run.keys
-            for folder in folders[start:end]:
+            within = folders[start:end]
+            if not _lie_below(keys, within):
+                continue
+            for folder in within:
                 at = bisect_left(keys, folder)
                 # A hit may be a tombstone, or hidden by one.
                 if keys[at].startswith(folder) and first_ref_below(merged, folder) is not None:
                     return True
+    return False
+
+
+def _lie_below(keys: Sequence[bytes], folders: Sequence[bytes]) -> bool:
+    """Whether some of the keys may lie below one of the sorted folders.
+
+    Most blocks hold one directory's refs, side by side. Then only that directory and those that
+    it lies in can be among the folders, which spares the batch a search for each name.
+    """
+    home = keys[0].rpartition(b"/")[0] + b"/"
+    depth = home.count(b"/")
+    if not keys[-1].startswith(home) or b"\n".join(keys).count(b"/") != depth * len(keys):
+        return True
+    while home != b"/":
+        at = bisect_left(folders, home)
+        if at < len(folders) and folders[at] == home:
+            return True
+        home = home[:-1].rpartition(b"/")[0] + b"/"
     return False
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from operator import lt
 
 from .errors import FormatError
 from .format.block import (
@@ -293,7 +294,7 @@ class Table:
     def _last_block(self, kind: bytes, position: int, end: int) -> Block:
         """The last block of a section's part to which an index record leads."""
         while self._is_index(position):
-            position = self._downward(position, self._index_block(position)[1][-1])
+            position = self._index_block(position)[1][-1]
         return self._block_of(kind, position, end)
 
     def _last_key(self, block: Block) -> bytes:
@@ -323,16 +324,9 @@ class Table:
                 at -= 1
             if at:
                 before = positions[at - 1]
-            position = self._downward(position, positions[at])
+            position = positions[at]
             on_top = False
         return position, before
-
-    def _downward(self, position: int, target: int) -> int:
-        """`target`, an entry of the index block at `position`: what it lists lies before it."""
-        if target >= position:
-            what = f"index points forward, to {target}"
-            raise FormatError(what, path=self.path, offset=position)
-        return target
 
     def _seek_linear(self, kind: bytes, start: int, end: int, key: bytes) -> int:
         """The last block whose first key is not above `key`; sections without index are short."""
@@ -348,11 +342,17 @@ class Table:
         return position in self._index_cache or self._source.read(position, 1) == INDEX
 
     def _index_block(self, position: int) -> tuple[list[bytes], list[int], int]:
-        """Keys and positions in an index block, and where it ends."""
+        """Keys and positions in an index block, and where it ends.
+
+        The positions ascend and lie before the block, so that no walk down goes on for ever.
+        """
         cached = self._index_cache.get(position)
         if cached is None:
             block = self._block_of(INDEX, position, self._end)
-            cached = (*decode_index(block), position + block.full_size)
+            keys, positions = decode_index(block)
+            if not all(map(lt, positions, [*positions[1:], position])):
+                raise block.error("positions do not ascend, or not from before the index")
+            cached = (keys, positions, position + block.full_size)
             if len(self._index_cache) >= _MAX_CACHED_INDEX_BLOCKS:
                 self._index_cache.clear()
             self._index_cache[position] = cached
@@ -375,6 +375,8 @@ class Table:
         block: Block | None = self._land(OBJ, footer.obj, footer.obj_index, end, prefix)
         while block is not None:
             keys, positions = decode_obj(block)
+            if len(keys[0]) != footer.obj_id_len:
+                raise block.error(f"ids of {len(keys[0])} bytes, not of {footer.obj_id_len}")
             at = bisect_left(keys, prefix)
             if at < len(keys):
                 found = positions[at] if keys[at] == prefix else []

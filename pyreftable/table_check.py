@@ -24,6 +24,13 @@ _GUESS = 4096
 _KINDS = {REF: "ref", OBJ: "obj", LOG: "log"}
 
 
+class _Obj(NamedTuple):
+    """An obj record: where it is, and the positions that it lists."""
+
+    offset: int
+    positions: list[int]
+
+
 class _Listed(NamedTuple):
     """A block as the index above it must list it."""
 
@@ -55,6 +62,7 @@ class _TableCheck:
         self.problems: list[Problem] = []
         # Object id (a prefix of it, as long as the obj section's keys) to positions of ref blocks.
         self.holders: dict[bytes, set[int]] = {}
+        self.a_ref_of: dict[bytes, bytes] = {}
         self.refs_are_whole = True
 
     def run(self) -> Iterator[Problem]:
@@ -76,7 +84,7 @@ class _TableCheck:
         blocks: list[_Listed] = []
         position: int | None = start
         last = b""
-        listed_in_objs: dict[bytes, list[int]] = {}
+        objs: dict[bytes, _Obj] = {}
         while position is not None and position < limit:
             block = self._block(position, limit)
             yield from self._found()
@@ -87,18 +95,20 @@ class _TableCheck:
                 break
             records = check_block(block, self.hash_size, self.problems)
             yield from self._found()
-            if not records:
+            if not records or records[-1].end != block.restarts:
+                # The rest of the section cannot be compared with what lists it.
+                self.refs_are_whole = self.refs_are_whole and kind != REF
                 return
             if last and records[0].key <= last:
                 what = f"key {records[0].key!r} is not above {last!r} in the block before"
                 yield self._problem(block, what, records[0].at, records[0].key)
             last = records[-1].key
-            yield from self._check_records(block, records, listed_in_objs)
+            yield from self._check_records(block, records, objs)
             blocks.append(_Listed(last, position))
             position = block.offset + block.full_size
         yield from self._check_index(kind, blocks, position, limit, index)
         if kind == OBJ and self.refs_are_whole:
-            yield from self._compare_objs(start, listed_in_objs)
+            yield from self._compare_objs(start, objs)
 
     def _block(self, position: int, limit: int) -> Block | None:
         """The block at `position`; a problem is noted, and `None` given, if there is none."""
@@ -135,7 +145,7 @@ class _TableCheck:
     # Records
 
     def _check_records(
-        self, block: Block, records: list[BlockRecord], objs: dict[bytes, list[int]]
+        self, block: Block, records: list[BlockRecord], objs: dict[bytes, _Obj]
     ) -> Iterator[Problem]:
         if block.type == REF:
             yield from self._check_refs(block, records)
@@ -146,7 +156,8 @@ class _TableCheck:
                 if len(record.key) != self.table.footer.obj_id_len:
                     what = f"object id of {len(record.key)} bytes"
                     yield self._problem(block, what, record.at)
-                objs[record.key] = positions_of(block, record)
+                offset = block.offset + record.at
+                objs[record.key] = _Obj(offset, positions_of(block, record))
 
     def _check_refs(self, block: Block, records: list[BlockRecord]) -> Iterator[Problem]:
         table, size = self.table, self.hash_size
@@ -161,6 +172,7 @@ class _TableCheck:
                 for start in range(at, record.end, size):
                     prefix = block.data[start : start + id_len]
                     self.holders.setdefault(prefix, set()).add(block.offset)
+                    self.a_ref_of.setdefault(prefix, record.key)
 
     def _check_logs(self, block: Block, records: list[BlockRecord]) -> Iterator[Problem]:
         for record in records:
@@ -206,20 +218,22 @@ class _TableCheck:
             what = f"{_KINDS[kind]} index is at {found_top}, the footer says {top} (0: none)"
             yield Problem(self.path, top or found_top, what)
 
-    def _compare_objs(self, start: int, objs: dict[bytes, list[int]]) -> Iterator[Problem]:
+    def _compare_objs(self, start: int, objs: dict[bytes, _Obj]) -> Iterator[Problem]:
         """The obj section must name, for each id in the refs, the blocks that hold it."""
         for prefix in sorted(objs.keys() | self.holders.keys()):
             expected = sorted(self.holders.get(prefix, ()))
-            listed = objs.get(prefix)
+            obj = objs.get(prefix)
             what = ""
-            if listed is None:
+            if obj is None:
                 what = f"obj section misses the id {prefix.hex()} of the refs in {expected}"
             elif not expected:
                 what = f"obj section has the id {prefix.hex()}, which no ref has"
-            elif listed and listed != expected:
+            elif obj.positions and obj.positions != expected:
+                listed = obj.positions
                 what = f"obj section has {prefix.hex()} in {listed}, refs have it in {expected}"
             if what:
-                yield Problem(self.path, start, what)
+                offset = start if obj is None else obj.offset
+                yield Problem(self.path, offset, what, self.a_ref_of.get(prefix, b""))
 
 
 def _mismatch(block: Block, record: BlockRecord, level: list[_Listed], seen: int) -> str:

@@ -205,6 +205,15 @@ class TableWriter:
         low = self.min_update_index
         encode = varint.encode
         size = self.hash.size
+        first = run.update_indexes[0]
+        if (
+            set(run.types) == {OID}
+            and set(map(len, run.values)) == {size}
+            and run.update_indexes.count(first) == len(run.keys)
+        ):
+            # What a big transaction writes: ids alone, at one update index.
+            prefix = encode(first - low)
+            return [prefix + value for value in run.values]
         payloads = []
         for value_type, value, index in zip(run.types, run.values, run.update_indexes, strict=True):
             if value_type == OID:
@@ -227,6 +236,9 @@ class TableWriter:
     def _collect_oids(self, run: Run, start: int, end: int) -> None:
         size = self.hash.size
         oids = self._block_oids
+        if set(run.types[start:end]) == {OID}:
+            oids.update(run.values[start:end])
+            return
         for value_type, value in zip(run.types[start:end], run.values[start:end], strict=True):
             if value_type == OID:
                 oids.add(value)

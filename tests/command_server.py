@@ -15,6 +15,7 @@ import pkgutil
 import subprocess
 import sys
 import tempfile
+import traceback
 from collections.abc import Mapping, Sequence
 from typing import IO, NamedTuple, NoReturn, cast
 
@@ -114,6 +115,8 @@ def _be_the_command(request: Request, streams: Sequence[IO[bytes]]) -> NoReturn:
         os.environ.update(request.env)
         sys.argv = ["git", *request.args]
         status = main.main(list(request.args))
+    except BaseException:
+        traceback.print_exc()
     finally:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -34,6 +34,12 @@ def plain_varint(value: int) -> bytes:
     return encoded
 
 
+def columns(items: Sequence[Item]) -> tuple[list[bytes], list[int], list[bytes]]:
+    """Records as the parallel lists that `BlockWriter` takes."""
+    keys = [item.key for item in items]
+    return keys, [item.kind for item in items], [item.payload for item in items]
+
+
 def shared_prefix(a: bytes, b: bytes) -> int:
     """How many bytes two keys have in common at their start."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))

@@ -28,7 +28,7 @@ BAD = ["refs/heads/..x", "refs/heads/x.lock", "refs/heads/x y", "FETCH_HEAD", ""
 
 COMMITS = ["{c0}", "{c1}", "{c2}"]
 OTHER_VALUES = ["{tag}", "{nested}", "{blob}", "{tree}"]
-NAMED_VALUES = ["{short}", "{upper}", "HEAD", "main", "refs/heads/a", "{c2}~1", "{c1}^{{tree}}"]
+NAMED_VALUES = ["{short}", "{upper}", "HEAD", "main", "refs/heads/a", "{c2}~1", "{c1}^{tree}"]
 NO_VALUES = ["{zero}", "", "{missing}", "nonsense"]
 
 

@@ -145,6 +145,11 @@ def stack_states(repo: Path) -> dict[str, StackState]:
             merged = store.stack(name).snapshot().merged
             states[name or ""] = StackState(
                 [record for record in merged.refs() if not record.is_deletion],
-                [record for record in merged.logs() if not record.is_deletion],
+                [_plain(record) for record in merged.logs() if not record.is_deletion],
             )
         return states
+
+
+def _plain(record: LogRecord) -> LogRecord:
+    """`record`, but an existence marker without the line end that git's compaction gives it."""
+    return record._replace(message=b"") if record.is_existence_marker else record

@@ -176,19 +176,22 @@ def make_furnished(home: Path, object_format: str) -> tuple[Path, Objects]:
 def fill(text: str, objects: Objects) -> str:
     """`text` with object ids put in for `{c0}`, `{tag}` and so on."""
     c0, c1, c2 = objects.commits
-    return text.format(
-        c0=c0,
-        c1=c1,
-        c2=c2,
-        blob=objects.blob,
-        tree=objects.tree,
-        tag=objects.tag,
-        nested=objects.nested_tag,
-        zero="0" * len(c0),
-        missing="1" * len(c0),
-        short=c1[:7],
-        upper=c1.upper(),
-    )
+    values = {
+        "c0": c0,
+        "c1": c1,
+        "c2": c2,
+        "blob": objects.blob,
+        "tree": objects.tree,
+        "tag": objects.tag,
+        "nested": objects.nested_tag,
+        "zero": "0" * len(c0),
+        "missing": "1" * len(c0),
+        "short": c1[:7],
+        "upper": c1.upper(),
+    }
+    for name, value in values.items():
+        text = text.replace("{" + name + "}", value)
+    return text
 
 
 class Twins:

@@ -52,6 +52,9 @@ _VARIABLES = {
     "--attr-source": ("GIT_ATTR_SOURCE", "no attribute source given for --attr-source"),
 }
 
+#: Options that take their value after `=` as well; others take it as the next word only.
+_VALUED = frozenset({*_VARIABLES, "--config-env"})
+
 
 def apply_global_options(context: Context, argv: list[str]) -> list[str]:
     """Take the global options off the front of `argv`; returns the rest, subcommand first.
@@ -72,7 +75,7 @@ def apply_global_options(context: Context, argv: list[str]) -> list[str]:
             if not equals:
                 _print_exec_path(context)
         elif word not in _IGNORED:
-            if not equals or word[:2] in ("-c", "-C"):
+            if not equals or name not in _VALUED:
                 name = word
                 at += 1
                 value = argv[at] if at < len(argv) else ""

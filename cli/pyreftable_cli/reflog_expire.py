@@ -104,9 +104,12 @@ def _expire(context: Context, argv: list[str]) -> int:
         total=settings.expire,
         unreachable=settings.expire_unreachable,
     )
-    if settings.stale_fix and settings.verbose:
-        context.stdout.write(b"Marking reachable objects...\n")
+    tells_marking = settings.stale_fix and settings.verbose
+    if tells_marking:
+        context.stdout.write(b"Marking reachable objects...")
     expiry = Expiry(store, rules, stale_fix=settings.stale_fix)
+    if tells_marking:
+        context.stdout.write(b"\n")
     status = 0
     for name in _all_logs(context, settings):
         pruned = b"would prune" if settings.dry_run else b"prune"

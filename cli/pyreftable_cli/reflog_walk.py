@@ -144,14 +144,18 @@ class LogWalk:
 
     def _entries(self, name: str) -> tuple[str, list[ReflogEntry]]:
         """The log that `name` means, and the name to show for it."""
-        for candidate in self._candidates(name):
-            entries = list(self._store.reflog(candidate))
-            if entries:
-                return name, entries
+        entries = self._first_log(name)
+        if entries:
+            return name, entries
         found = find_reflog(self._store, name)
         if found is None or found.matches > 1:
             return name, []
-        return found.name, list(self._store.reflog(found.name))
+        return found.name, self._first_log(found.name)
+
+    def _first_log(self, name: str) -> list[ReflogEntry]:
+        """The first log with entries of those that `name` may mean; empty if none has any."""
+        logs = (list(self._store.reflog(candidate)) for candidate in self._candidates(name))
+        return next(filter(None, logs), [])
 
     def _candidates(self, name: str) -> Iterator[str]:
         if not check_refname(name, allow_onelevel=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from pyreftable.errors import ReftableError, RevisionError
+from pyreftable.errors import ConfigError, HookError, ReftableError, RevisionError
 from pyreftable.refs.revision import FatalRevisionError, resolve_object_name
 
 from .exits import UsageExit
@@ -47,9 +47,11 @@ def object_id(context: Context, name: str, what: str) -> str:
 
 
 def apply(context: Context, act: Callable[[], object], prefix: str = "") -> int:
-    """Do it; a failure is an error message and status 1, not the end."""
+    """Do it; a failure is an error message and status 1, but a hook's refusal ends all."""
     try:
         act()
+    except (ConfigError, HookError):
+        raise
     except ReftableError as error:
         return context.error(f"{prefix}{error}")
     return 0

@@ -188,11 +188,16 @@ class _RevParse:
 
     def _show_files(self, words: list[str], *, check: bool) -> None:
         self._show_default()
-        for word in words:
+        for position, word in enumerate(words):
             if self.verify:
                 self._no_single_revision()
             self._print(word)
             if check and not os.path.lexists(word):
+                if position:
+                    self.context.die(
+                        f"{word}: no such path in the working tree.\nUse 'git <command> -- "
+                        "<path>...' to specify paths that do not exist locally."
+                    )
                 self.context.die(
                     f"ambiguous argument '{word}': unknown revision or path not in the working "
                     "tree.\nUse '--' to separate paths from revisions, like this:\n"

@@ -1,7 +1,7 @@
 """`show-ref`: list refs by the end of their name, or look at exact ones.
 
-Source: `git-show-ref`. As in git, the listing leaves out dangling symrefs, refs with a bad name,
-and (with an error message each) refs whose object is missing.
+Source: `git-show-ref`. As in git, the listing leaves out dangling symrefs, and a ref whose object
+is missing ends it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from pyreftable.errors import ObjectMissingError
+from pyreftable.refs.config_values import env_bool
 from pyreftable.refs.names import check_refname, refname_is_safe
 
 from .context import decode, encode
@@ -198,33 +199,40 @@ def _matches(name: bytes, patterns: Iterable[bytes]) -> bool:
 
 
 def _existing(context: Context, prefix: bytes) -> Iterator[_Shown]:
-    """The refs below `prefix` that lead to an object that is there."""
+    """The refs below `prefix`, symrefs followed; dangling ones are left out.
+
+    A ref with a bad name comes with the null id, as in git: to show it is an error. Only with
+    GIT_REF_PARANOIA off are refs left out (with a message each) whose object is missing.
+    """
     store = context.store
     size = store.hash.size
+    paranoid = env_bool(context.environ, "GIT_REF_PARANOIA", True)
     for names, types, values in store.ref_runs(prefix):
-        plain = zip(types, values, strict=True)
-        store.objects.prefetch(value[:size].hex() for kind, value in plain if kind != _SYMREF)
         for name, kind, value in zip(names, types, values, strict=True):
-            oid = value[:size]
             if kind == _SYMREF:
                 target = store.read(decode(name))
                 if target is None:
                     continue
-                oid, value = bytes.fromhex(target), b""
-            if _is_usable(context, name, oid):
-                yield _Shown(name, oid, value[size:] or None)
+                value = bytes.fromhex(target)
+            if not _is_well_named(context, decode(name)):
+                value = bytes(size)
+            if paranoid or _is_there(context, name, value[:size]):
+                yield _Shown(name, value[:size], value[size:] or None)
 
 
-def _is_usable(context: Context, name: bytes, oid: bytes) -> bool:
+def _is_well_named(context: Context, name: str) -> bool:
+    if check_refname(name, allow_onelevel=True):
+        return True
+    if not refname_is_safe(name):
+        context.die(f"refname is dangerous: {name}")
+    return False
+
+
+def _is_there(context: Context, name: bytes, oid: bytes) -> bool:
     if not any(oid):
         return False
-    text = decode(name)
-    if not check_refname(text, allow_onelevel=True):
-        if not refname_is_safe(text):
-            context.die(f"refname is dangerous: {text}")
-        return False
     if context.store.objects.info(oid.hex()) is None:
-        context.error(f"{text} does not point to a valid object!")
+        context.error(f"{decode(name)} does not point to a valid object!")
         return False
     return True
 

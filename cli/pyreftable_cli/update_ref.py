@@ -103,8 +103,8 @@ def _delete(
         expected = old if old and any(old) else None
         transaction.delete(refname, expected, deref=not settings.no_deref)
         transaction.commit()
-    except _FATAL_ALONE as error:
-        context.die(str(error))
+    except _FATAL_ALONE:
+        raise
     except ReftableError as error:
         return context.error(str(error))
     return 0
@@ -132,8 +132,8 @@ def _update(
             create_reflog=settings.create_reflog,
         )
         transaction.commit()
-    except _FATAL_ALONE as error:
-        context.die(str(error))
+    except _FATAL_ALONE:
+        raise
     except ReftableError as error:
         context.die(f"update_ref failed for ref '{refname}': {error}")
     return 0

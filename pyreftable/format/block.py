@@ -225,7 +225,7 @@ def decode_refs(block: Block, start: int, end: int, base: int, hash_size: int) -
                 break
     except (IndexError, FormatError) as error:
         raise _damaged(block, pos, error) from None
-    _check_end(block, names, pos, end)
+    _check_end(block, names, pos, restart)
     return Run(names, types, values, [base + index for index in indexes] if base else indexes)
 
 
@@ -268,7 +268,7 @@ def decode_logs(block: Block, start: int, end: int, hash_size: int) -> Run:
                 break
     except (IndexError, FormatError) as error:
         raise _damaged(block, pos, error) from None
-    _check_end(block, keys, pos, end)
+    _check_end(block, keys, pos, restart)
     return Run(keys, types, values, [])
 
 

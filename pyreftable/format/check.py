@@ -36,7 +36,7 @@ class Problem(NamedTuple):
 
 
 class BlockRecord(NamedTuple):
-    """One record as it lies in its block; `at`, `value_at` and `end` count from the block's start."""
+    """One record as it lies in its block; its offsets count from the block's start."""
 
     at: int
     prefix_len: int

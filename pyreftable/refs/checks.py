@@ -8,14 +8,16 @@ though only the stack is locked; scripts know them, so they are kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ..errors import LockError, RefNameError, Rejection, TransactionError
+from ..format.block import Run
 from ..format.records import SYMREF, RefRecord
 from ..probe import refs_among
-from .conflicts import check_available
+from .bulk import Batch, may_be_plain, plan_run, sorted_batch
+from .conflicts import check_available, check_long_names
 from .hooks import hook_error, run_transaction_hook
 from .text import as_bytes, as_text
 from .update import Update
@@ -26,12 +28,16 @@ if TYPE_CHECKING:
 
 
 class StackPlan:
-    """What one transaction does to one stack, which is locked by `addition`."""
+    """What one transaction does to one stack, which is locked by `addition`.
+
+    Either `updates`, or for a plain batch the finished `run` of ref records.
+    """
 
     def __init__(self, stack: Stack, addition: Addition) -> None:
         self.stack = stack
         self.addition = addition
         self.updates: list[Update] = []
+        self.run: Run | None = None
         self.current: dict[bytes, RefRecord] = {}
 
 
@@ -52,13 +58,16 @@ def prepare(transaction: Transaction) -> Plan:
     if "GIT_QUARANTINE_PATH" in transaction.store.repository.environ:
         # Objects that a push brings are not the repository's own until its hooks agree.
         raise TransactionError("ref updates forbidden inside quarantine environment")
-    _refuse_duplicates(transaction.updates)
+    batch = _plain_batch(transaction)
+    if batch is None:
+        _refuse_duplicates(transaction.updates)
     if not run_transaction_hook(transaction, "preparing"):
         run_transaction_hook(transaction, "aborted")
         raise hook_error("preparing")
-    plan = _lock(transaction)
+    plan = None if batch is None else _plan_in_bulk(transaction, batch)
+    if plan is None:
+        plan = _plan_one_by_one(transaction)
     try:
-        _Checker(transaction, plan).run()
         is_agreed = run_transaction_hook(transaction, "prepared")
     except BaseException:
         plan.release()
@@ -68,6 +77,49 @@ def prepare(transaction: Transaction) -> Plan:
         run_transaction_hook(transaction, "aborted")
         raise hook_error("prepared")
     return plan
+
+
+def _plain_batch(transaction: Transaction) -> Batch | None:
+    """The updates as sorted columns, where they may be plain enough for that."""
+    columns = transaction.columns
+    batch = None if columns is None else sorted_batch(columns)
+    return batch if batch is not None and may_be_plain(transaction.store, batch) else None
+
+
+def _plan_in_bulk(transaction: Transaction, batch: Batch) -> Plan | None:
+    """The plan of a batch; `None` if it turns out not to be plain, or a hook took it apart."""
+    columns = transaction.columns
+    if columns is None:
+        return None
+    stack = transaction.store.stack()
+    plan = Plan()
+    try:
+        plan.stacks[stack] = stack_plan = StackPlan(stack, _locked(stack))
+        stack_plan.run = plan_run(transaction.store, stack_plan.addition, batch, columns.peeled)
+    except BaseException:
+        plan.release()
+        raise
+    if stack_plan.run is None:
+        plan.release()
+        return None
+    return plan
+
+
+def _plan_one_by_one(transaction: Transaction) -> Plan:
+    plan = _lock(transaction)
+    try:
+        _Checker(transaction, plan).run()
+    except BaseException:
+        plan.release()
+        raise
+    return plan
+
+
+def _locked(stack: Stack) -> Addition:
+    try:
+        return stack.addition()
+    except LockError as error:
+        raise LockError(f"cannot lock references: {error}", path=error.path) from error
 
 
 def _refuse_duplicates(updates: Sequence[Update]) -> None:
@@ -86,19 +138,41 @@ def _lock(transaction: Transaction) -> Plan:
     for update in transaction.updates:
         stack, update.key = locate(update.refname)
         keys.setdefault(stack, []).append(update.key)
+    check_long_names(transaction.updates, locate)
+    for stack in _stacks_behind(transaction, keys):
+        keys.setdefault(stack, [])
     plan = Plan()
     try:
         for stack in sorted(keys, key=lambda stack: stack.storage.location):
-            plan.stacks[stack] = stack_plan = StackPlan(stack, stack.addition())
+            plan.stacks[stack] = stack_plan = StackPlan(stack, _locked(stack))
             merged = stack_plan.addition.snapshot.merged
             stack_plan.current = refs_among(merged, sorted(keys[stack]))
-    except LockError as error:
-        plan.release()
-        raise LockError(f"cannot lock references: {error}", path=error.path) from error
     except BaseException:
         plan.release()
         raise
     return plan
+
+
+def _stacks_behind(transaction: Transaction, touched: Collection[Stack]) -> Iterator[Stack]:
+    """The stacks that the checks will need besides: where our symrefs lead, where our HEAD is.
+
+    What is read here may change before the locks are taken; then a stack is locked late, out of
+    the order, as git always does it.
+    """
+    store = transaction.store
+    own, shared = store.worktree_stack, store.stack()
+    if own is None or (own in touched and shared in touched):
+        return
+    if own in touched:
+        merged = own.snapshot().merged
+        for update in transaction.updates:
+            record = merged.ref(update.key) if update.deref else None
+            if record is not None and record.target is not None:
+                yield store.locate(as_text(record.target))[0]
+    elif shared in touched:
+        head = store.get("HEAD")
+        if head is not None and any(u.refname == head.target for u in transaction.updates):
+            yield own
 
 
 class _Checker:
@@ -155,7 +229,7 @@ class _Checker:
         stack, update.key = self.store.locate(update.refname)
         stack_plan = self.plan.stacks.get(stack)
         if stack_plan is None:
-            stack_plan = self.plan.stacks[stack] = StackPlan(stack, stack.addition())
+            stack_plan = self.plan.stacks[stack] = StackPlan(stack, _locked(stack))
         if update.parent is not None or update.log_only:
             record = stack_plan.addition.snapshot.merged.ref(update.key)
             if record is not None:

@@ -8,6 +8,7 @@ written before the first list is swapped, so that a full disk stops everything.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..format.records import (
@@ -19,6 +20,7 @@ from ..format.records import (
     RefRecord,
     log_key,
 )
+from ..writer import TableWriter
 from .hooks import run_transaction_hook
 from .names import should_autocreate_reflog
 from .reflog import Reflog
@@ -26,7 +28,6 @@ from .settings import log_all_ref_updates
 from .text import as_bytes
 
 if TYPE_CHECKING:
-    from ..writer import TableWriter
     from .checks import Plan, StackPlan
     from .identity import Identity
     from .store import RefStore
@@ -38,7 +39,10 @@ def commit(transaction: Transaction, plan: Plan) -> None:
     """Write and publish; releases the plan's locks in any case."""
     try:
         for stack_plan in plan.stacks.values():
-            if stack_plan.updates:
+            run = stack_plan.run
+            if run is not None:
+                stack_plan.addition.write_table(partial(TableWriter.add_ref_run, run=run))
+            elif stack_plan.updates:
                 table = _TableContent(transaction.store, stack_plan)
                 stack_plan.addition.write_table(table.fill)
         for stack_plan in plan.stacks.values():
@@ -120,5 +124,7 @@ class _TableContent:
             who.email,
             who.time,
             who.tz_offset,
-            update.message[: self.message_limit],
+            # With its line end, because an entry between two null ids (the branch of HEAD
+            # deleted while unborn) would otherwise be taken for a mere existence marker.
+            update.message[: self.message_limit] + b"\n",
         )

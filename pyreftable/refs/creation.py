@@ -109,6 +109,7 @@ def _create_refs(git_dir: str, blueprint: Blueprint, is_new: bool) -> None:
         return
     for folder in ("refs", "refs/heads", "refs/tags"):
         _make_folder(f"{git_dir}/{folder}", blueprint.shared)
+    share(f"{git_dir}/refs", blueprint.shared)
     if is_new:
         _write_file(f"{git_dir}/HEAD", f"ref: refs/heads/{blueprint.branch}\n", blueprint.shared)
 

@@ -41,8 +41,10 @@ _IRREGULAR_ROOT_REFS = frozenset(
         "MERGE_AUTOSTASH",
     }
 )
-_PER_WORKTREE_PREFIXES = ("refs/worktree/", "refs/bisect/", "refs/rewritten/")
-_LOGGED_PREFIXES = ("refs/heads/", "refs/remotes/", "refs/notes/")
+#: Where each worktree has refs of its own.
+PER_WORKTREE_PREFIXES = ("refs/worktree/", "refs/bisect/", "refs/rewritten/")
+#: Where `core.logAllRefUpdates=true` starts reflogs.
+LOGGED_PREFIXES = ("refs/heads/", "refs/remotes/", "refs/notes/")
 
 #: (prefix, suffix) of the places where a short name is looked up, first match wins.
 DWIM_RULES = (
@@ -146,11 +148,11 @@ def _has_root_ref_syntax(name: str) -> bool:
 
 def is_per_worktree_ref(name: str) -> bool:
     """Whether `name` lies in a folder under `refs/` of which each worktree has its own."""
-    return name.startswith(_PER_WORKTREE_PREFIXES)
+    return name.startswith(PER_WORKTREE_PREFIXES)
 
 
 def _is_current_worktree_ref(name: str) -> bool:
-    return name.startswith(_PER_WORKTREE_PREFIXES) or _has_root_ref_syntax(name)
+    return name.startswith(PER_WORKTREE_PREFIXES) or _has_root_ref_syntax(name)
 
 
 def parse_worktree_ref(name: str) -> WorktreeRef:
@@ -160,7 +162,7 @@ def parse_worktree_ref(name: str) -> WorktreeRef:
     an error that the caller reports.
     """
     if name.startswith("refs/"):
-        own = name.startswith(_PER_WORKTREE_PREFIXES)
+        own = name.startswith(PER_WORKTREE_PREFIXES)
         return WorktreeRef("current" if own else "shared", None, name)
     if name.startswith("worktrees/"):
         worktree, _, rest = name[len("worktrees/") :].partition("/")
@@ -212,5 +214,5 @@ def should_autocreate_reflog(name: str, mode: ReflogMode = "normal") -> bool:
     `mode` is `core.logAllRefUpdates`: "normal" for true, "none" for false, or "always".
     """
     if mode == "normal":
-        return name == "HEAD" or name.startswith(_LOGGED_PREFIXES)
+        return name == "HEAD" or name.startswith(LOGGED_PREFIXES)
     return mode == "always"

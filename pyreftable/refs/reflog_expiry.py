@@ -16,7 +16,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..errors import RefNameError
+from ..errors import ObjectMissingError
 from .approxidate import approxidate, parse_expiry
 from .config import bad_variable
 from .history import Completeness, History, Reachable
@@ -110,7 +110,8 @@ def _expiry_of(entry: Entry, now: int) -> int:
 class Expiry:
     """Judges the entries of many logs of one store; what it reads of the history it keeps.
 
-    With `stale_fix` an entry goes, too, if a commit that it names lacks objects.
+    With `stale_fix` an entry goes, too, if a commit that it names lacks objects; then each ref
+    must lead to an object that is there, or `ObjectMissingError` is raised.
     """
 
     def __init__(self, store: RefStore, rules: ExpiryRules, *, stale_fix: bool = False) -> None:
@@ -154,14 +155,16 @@ class Expiry:
                 yield tip
 
     def _all_tips(self) -> Iterator[str]:
-        yield from self._ref_tips()
+        """The commits of all refs and all HEADs; what they lead to must be there, to be trusted."""
         worktrees = [f"worktrees/{found.name}/" for found in self._store.repository.worktrees()]
-        for prefix in ("", "main-worktree/", *worktrees):
-            try:
-                oid = self._store.resolve(f"{prefix}HEAD").oid
-            except RefNameError:
+        heads = [f"{prefix}HEAD" for prefix in ("", "main-worktree/", *worktrees)]
+        for name in (*(ref.name for ref in self._store.refs()), *heads):
+            oid = self._store.read(name)
+            if oid is None:
                 continue
-            tip = None if oid is None else self._history.commit_of(oid)
+            if self._store.objects.info(oid) is None:
+                raise ObjectMissingError(f"unable to parse object: {name}")
+            tip = self._history.commit_of(oid)
             if tip is not None:
                 yield tip
 

@@ -14,7 +14,6 @@ from ..format.records import OID, OID_AND_PEELED, LogRecord, RefRecord
 from .names import check_refname, is_pseudo_ref, refname_is_safe
 from .reflog import Reflog, ReflogEntry
 
-
 if TYPE_CHECKING:
     from ..stack import Addition, Stack
     from ..writer import TableWriter

@@ -2,6 +2,7 @@
 
     reftable.blockSize restartInterval indexObjects geometricFactor lockTimeout
     core.sharedRepository core.fsync core.fsyncMethod core.logAllRefUpdates
+    pyreftable.suppressDeletions
 
 Source: `git-config`; limits and messages are git's.
 """
@@ -58,6 +59,8 @@ def stack_options(repository: Repository) -> StackOptions:
     defaults = StackOptions()
     return StackOptions(
         hash=repository.hash,
+        # Ours, not git's: for measuring what deletions cost when readers may not see them.
+        suppress_deletions=config.get_bool("pyreftable.suppressDeletions") or False,
         write=write_options(config),
         geometric_factor=_at_most(
             config,

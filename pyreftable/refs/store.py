@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from .reflog import Reflog, ReflogEntry
     from .repository import Repository
     from .transaction import Transaction
+    from .worktrees import WorktreeHead
 
 _MAX_SYMREF_DEPTH = 5
+_NO_WORKTREES = ("", ".", "..")
 _HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
 
 
@@ -160,8 +162,13 @@ class RefStore:
         return None if name is None else self.stack(name)
 
     def locate(self, refname: str) -> tuple[Stack, bytes]:
-        """The stack that holds `refname`, and its name there."""
+        """The stack that holds `refname`, and its name there.
+
+        Raises `RefNameError` for a long name with what cannot be a worktree.
+        """
         kind, worktree, bare_name = parse_worktree_ref(refname)
+        if worktree in _NO_WORKTREES:
+            raise RefNameError(f"bad ref name '{refname}'")
         if kind == "current":
             worktree = self.repository.worktree_name
         return self.stack(worktree), as_bytes(bare_name)
@@ -172,7 +179,10 @@ class RefStore:
         """The ref of exactly that name, not followed; `None` if there is none."""
         if is_pseudo_ref(name):
             return self._read_pseudo_ref(name)
-        stack, key = self.locate(name)
+        try:
+            stack, key = self.locate(name)
+        except RefNameError:
+            return None
         record = stack.snapshot().merged.ref(key) if key else None
         return None if record is None else as_ref(name, record)
 
@@ -233,6 +243,12 @@ class RefStore:
             for name, value_type, value in zip(*run, strict=True):
                 record = RefRecord(name, 0, value_type, value)
                 yield as_ref(as_text(name), record)
+
+    def worktrees(self) -> list[WorktreeHead]:
+        """The worktrees of the repository with their HEADs, the main one first."""
+        from .worktrees import worktree_heads
+
+        return worktree_heads(self)
 
     def refs_for(self, oid: str) -> Iterator[Ref]:
         """The shared refs whose id or peeled id is `oid` (hex); uses the tables' obj sections."""

@@ -12,7 +12,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn
 
 from ..errors import CallerError, ObjectMissingError, Rejection, TransactionError
-from .names import all_valid, check_refname, is_pseudo_ref, refname_is_safe
+from .bulk import Columns
+from .names import (
+    all_valid,
+    check_refname,
+    is_pseudo_ref,
+    parse_worktree_ref,
+    refname_is_safe,
+)
 from .text import as_bytes, as_text
 from .update import Update
 
@@ -39,7 +46,8 @@ class Transaction:
     def __init__(self, store: RefStore, message: Value = "", *, batch: bool = False) -> None:
         self.store = store
         self.batch = batch
-        self.updates: list[Update] = []
+        self._updates: list[Update] = []
+        self._columns: Columns | None = None
         #: Updates refused one by one in batch mode: `rejection` and `rejection_details` say why.
         self.rejected: list[Update] = []
         self._message = _message(message)
@@ -62,6 +70,22 @@ class Transaction:
                 self.abort()
         elif self._state != "closed":
             self.commit()
+
+    @property
+    def updates(self) -> list[Update]:
+        """What was queued, in that order; after `prepare` also what that came to."""
+        self._spread_columns()
+        return self._updates
+
+    @property
+    def columns(self) -> Columns | None:
+        """All that was queued, where it is still in columns (see `bulk`)."""
+        return None if self._updates else self._columns
+
+    def _spread_columns(self) -> None:
+        if self._columns is not None:
+            self._updates += self._columns.updates(self._message)
+            self._columns = None
 
     # Queuing
 
@@ -207,14 +231,11 @@ class Transaction:
             for name, new in zip(names, new_oids, strict=True)
         ):
             return False
-        peeled: dict[bytes | None, bytes | None] = {oid: known[oid][1] for oid in odd}
-        message = self._message
-        self.updates += [
-            Update(
-                name, new_oid=new, old_oid=old, peeled=peeled.get(new), deref=deref, message=message
-            )
-            for name, new, old in zip(names, new_oids, old_oids, strict=True)
-        ]
+        peeled = {oid: behind for oid in odd if (behind := known[oid][1]) is not None}
+        if self._columns is None or self._columns.deref != deref:
+            self._spread_columns()
+            self._columns = Columns(deref)
+        self._columns.extend(names, new_oids, old_oids, peeled)
         return True
 
     # Committing
@@ -313,6 +334,9 @@ class Transaction:
         if is_pseudo_ref(refname):
             self._refuse(f"refusing to update pseudoref '{refname}'", refname)
         good = check_refname(refname, allow_onelevel=True) if strict else refname_is_safe(refname)
+        if good and refname.startswith("worktrees/"):
+            # Git writes a record of that very name, which nothing can read.
+            good = bool(parse_worktree_ref(refname).refname)
         if not good:
             self._refuse(f"refusing to update ref with bad name '{refname}'", refname)
 

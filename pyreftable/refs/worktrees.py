@@ -1,4 +1,4 @@
-"""The linked worktrees of a repository, and the branch that a HEAD is on.
+"""The worktrees of a repository, and the branch that a HEAD is on.
 
     COMMON_DIR/worktrees/NAME/gitdir   file with the path of the worktree's `.git` file
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from .repository import Repository
+    from .store import Ref, RefStore
 
 _MAX_SYMREF_DEPTH = 5
 _BRANCHES = "refs/heads/"
@@ -26,6 +27,41 @@ class Worktree(NamedTuple):
     name: str
     git_dir: str
     path: str
+
+
+class WorktreeHead(NamedTuple):
+    """A worktree as `Worktree` has it, and what its HEAD is.
+
+    `name` is `None` for the main worktree; `path` is `None` where that has no files. `head` has
+    the name by which it can be reached from every worktree; `None` if there is no HEAD to read.
+    """
+
+    name: str | None
+    git_dir: str
+    path: str | None
+    head: Ref | None
+
+
+def worktree_heads(store: RefStore) -> list[WorktreeHead]:
+    """All worktrees of the store's repository, the main one first, then by name."""
+    repository = store.repository
+    linked = [
+        WorktreeHead(*worktree, store.get(f"worktrees/{worktree.name}/HEAD"))
+        for worktree in repository.worktrees()
+    ]
+    main = WorktreeHead(
+        None, repository.common_dir, _main_path(repository), store.get("main-worktree/HEAD")
+    )
+    return [main, *linked]
+
+
+def _main_path(repository: Repository) -> str | None:
+    if not repository.is_linked_worktree:
+        return repository.work_tree
+    if repository.config.get_bool("core.bare"):
+        return None
+    folder = os.path.realpath(repository.common_dir)
+    return folder.removesuffix("/.git") if folder.endswith("/.git") else None
 
 
 def linked_worktrees(common_dir: str) -> list[Worktree]:

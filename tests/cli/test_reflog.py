@@ -270,6 +270,13 @@ def test_list_and_exists(twins: SceneTwins, command: str) -> None:
     twins.check(command)
 
 
+def test_an_emptied_log_of_a_symref(twins: SceneTwins) -> None:
+    """Where a symref's own log has no entries, the log of what it leads to is shown."""
+    twins.check("reflog expire --expire=all sym")
+    for command in ("reflog sym", "reflog refs/heads/sym", "reflog chain", "reflog sym dual"):
+        assert twins.check(command).stdout
+
+
 def test_an_emptied_log_still_exists(twins: SceneTwins) -> None:
     """A log without entries is listed, exists and shows nothing, until it is dropped."""
     twins.check("reflog expire --expire=all main")
@@ -472,12 +479,12 @@ reflog drop main
 @only_sha1
 @pytest.mark.parametrize("command", LOCKED.splitlines())
 def test_a_held_lock_is_told(twins: SceneTwins, command: str) -> None:
-    """Nothing changes, and the message names the lock; git says nothing at all here."""
-    before = stack_states(twins.ours)
+    """The locked stack stays as it is, and the message names the lock; git says nothing."""
+    before = stack_states(twins.ours)[""]
     lock = twins.ours / ".git" / "reftable" / "tables.list.lock"
     lock.touch()
     outcome = run_ours(["-c", "reftable.lockTimeout=0", *twins.words(command)], twins.ours)
     assert outcome.status == 255
     assert outcome.stderr.startswith(b"error: ")
     assert str(lock).encode() in outcome.stderr
-    assert stack_states(twins.ours) == before
+    assert stack_states(twins.ours)[""] == before

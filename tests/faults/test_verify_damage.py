@@ -37,8 +37,9 @@ from tests.support import git_env, init_repo, run_git
 from tests.table_tools import Bytes, build, footer_offset, log, ref, repaired, sorted_logs, splice
 from tests.twins import run_ours
 
-NAMES = [b"refs/heads/branch-%03d" % number for number in range(60)]
-SMALL = WriteOptions(block_size=256)
+# Short, so that their lengths are one byte each in the first record of a block.
+NAMES = [b"refs/b/%03d" % number for number in range(90)]
+SMALL = WriteOptions(block_size=256, restart_interval=4)
 
 
 @pytest.fixture
@@ -98,7 +99,7 @@ def sole(found: list[Finding], what: str) -> Finding:
 
 def test_the_store_is_worth_damaging(store: RefStore) -> None:
     kinds = {kind: len(blocks(table_path(store), kind)) for kind in (REF, OBJ, LOG, INDEX)}
-    assert min(kinds.values()) > 2, kinds
+    assert min(kinds.values()) > 3, kinds
     assert findings(store) == []
 
 
@@ -175,14 +176,13 @@ def restart_offset(path: Path) -> Planted:
 
 
 def restart_with_prefix(path: Path) -> Planted:
-    """The restart table's entry leads to a record whose key is not whole."""
+    """The restart table's second entry leads to a record whose key is not whole."""
     position, data = blocks(path, REF)[1]
-    # The second record: after two length bytes, name, index delta and id.
+    count = int.from_bytes(data[-2:], "big")
+    at = position + len(data) - 2 - 3 * (count - 1)
     second = 4 + 2 + len(NAMES[0]) + 1 + 20
-    spoil(path, position + len(data) - 2, b"\0\2")
-    table = data[-5:-2] + second.to_bytes(3, "big")
-    spoil(path, position + len(data) - 5, table[3:])
-    return position + len(data) - 2, "restart", None
+    spoil(path, at, second.to_bytes(3, "big"))
+    return at, "a record without a whole key", None
 
 
 def restart_count_zero(path: Path) -> Planted:
@@ -196,7 +196,7 @@ def key_order(path: Path) -> Planted:
     """The first name of a block sorts before the last of the block before."""
     position = blocks(path, REF)[1][0]
     at = position + 4 + 2
-    spoil(path, at, b"refs/heads/aranch")
+    spoil(path, at, b"refs/a/")
     return position + 4, "is not above", None
 
 
@@ -217,7 +217,7 @@ def ref_update_index(path: Path) -> Planted:
 
 def index_position(path: Path) -> Planted:
     position, data = blocks(path, INDEX)[0]
-    at = data.index(NAMES[0][:12]) + (data[5] >> 3)
+    at = 6 + (data[5] >> 3)
     assert data[at] == 0
     spoil(path, position + at, b"\1")
     return position + 4, "index says 1", None
@@ -310,7 +310,7 @@ def test_command_on_damage_in_a_table(store: RefStore, plant: Callable[[Path], P
     work_tree = Path(store.repository.git_dir).parent
     outcome = run_ours(["refs", "verify"], work_tree)
     assert outcome.status == 255
-    lines = outcome.stdout.decode().splitlines()
+    lines = os.fsdecode(outcome.stdout).splitlines()
     assert any(line.startswith(f"error: {path}, offset ") and what in line for line in lines)
     assert b"Traceback" not in outcome.stderr
 
@@ -481,6 +481,8 @@ def test_worktree_stacks(tmp_path: Path) -> None:
     folder = repo / ".git" / "worktrees" / "linked" / "reftable"
     for place in (repo, tmp_path / "linked"):
         assert run_ours(["refs", "verify"], place) == (0, b"", b"")
+    for name in listed(folder):
+        (folder / name).unlink()
     (folder / "tables.list").write_text("garbage\n")
     for place in (repo, tmp_path / "linked"):
         outcome = run_ours(["refs", "verify"], place)
@@ -521,7 +523,7 @@ def test_json(store: RefStore) -> None:
     first, last = (json.loads(line) for line in outcome.stdout.splitlines())
     assert first["file"] == os.fspath(table_path(store, 1))
     assert isinstance(first["offset"], int)
-    assert first["ref"].startswith("refs/heads/branch-")
+    assert first["ref"].startswith("refs/b/")
     assert (last["id"], last["ref"]) == ("badRefOid", "refs/heads/null")
 
 
@@ -532,9 +534,9 @@ def problems(data: bytes) -> list[Problem]:
     return list(check_table(Bytes(data), "some/where.ref"))
 
 
-def sample(options: WriteOptions, *, hash_size: int = 20) -> Intact:
-    refs = [ref(b"refs/heads/n%03d" % n, n % 9 + 1, (1, 2, 3, 0, 1)[n % 5]) for n in range(60)]
-    logs = sorted_logs(log(b"refs/heads/n%03d" % n, i) for n in range(20) for i in (2, 4))
+def sample(options: WriteOptions) -> Intact:
+    refs = [ref(b"refs/heads/n%03d" % n, n % 9 + 1, (1, 2, 3, 0, 1)[n % 5]) for n in range(30)]
+    logs = sorted_logs(log(b"refs/heads/n%03d" % n, i) for n in range(6) for i in (2, 4))
     return intact(build(refs, logs, options=options))
 
 
@@ -549,10 +551,9 @@ def test_no_damage_that_a_reader_meets_is_missed(options: WriteOptions) -> None:
     assert problems(whole.data) == []
     missed = []
     for offset in range(len(whole.data)):
-        for change in (1 << offset % 8, 0xFF):
-            data = splice(whole.data, offset, bytes([whole.data[offset] ^ change]))
-            if not problems(data) and check_reading(data, whole):
-                missed.append((offset, change))
+        data = splice(whole.data, offset, bytes([whole.data[offset] ^ (1 << offset % 8)]))
+        if not problems(data) and check_reading(data, whole):
+            missed.append(offset)
     assert missed == []
 
 

@@ -17,7 +17,7 @@ from pyreftable.merged import Merged
 from pyreftable.probe import first_ref_below, has_refs_below, refs_among
 from pyreftable.table import Table
 from pyreftable.writer import WriteOptions
-from tests.plain_format import plain_block, plain_size, plain_varint, ref_item
+from tests.plain_format import columns, plain_block, plain_size, plain_varint, ref_item
 from tests.property import strategies as own
 from tests.table_tools import build, check_codec, footer_offset, key_of, open_table
 
@@ -52,9 +52,8 @@ class TestBlocks:
     @given(st.sets(own.refnames, min_size=1), st.integers(300, 900), st.integers(1, 20))
     def test_fast_writer_is_the_plain_one(self, names: set[bytes], size: int, every: int) -> None:
         items = [ref_item(name, 1, bytes(20), 300) for name in sorted(names)]
-        keys, kinds, payloads = ([item[field] for item in items] for field in range(3))
         writer = BlockWriter(REF, size, every, b"")
-        taken = writer.extend(keys, kinds, payloads, 0)
+        taken = writer.extend(*columns(items), 0)
         assert writer.finish() == plain_block(REF, items[:taken], every)
         if taken < len(items):
             assert plain_size(REF, items[: taken + 1], every) > size

@@ -26,6 +26,7 @@ from pyreftable.format.block_writer import BlockWriter
 from pyreftable.format.records import encode_log_value
 from tests.plain_format import (
     Item,
+    columns,
     encode_item,
     frame,
     index_item,
@@ -55,8 +56,7 @@ def write(
 ) -> tuple[bytes, int]:
     """A block by `BlockWriter`, and how many of the records went into it."""
     writer = BlockWriter(kind, size, interval, header)
-    keys, kinds, payloads = ([item[field] for item in items] for field in range(3))
-    taken = writer.extend(keys, kinds, payloads, 0)
+    taken = writer.extend(*columns(items), 0)
     return writer.finish(), taken
 
 
@@ -200,8 +200,14 @@ class TestRun:
         assert run.slice(1) == run.select([False, True]) == Run([b"b"], [1], [b"y"], [])
 
 
-def ref_frame(records: bytes, restarts: list[int] | None = None, **lies: int) -> bytes:
-    return frame(REF, records, [4] if restarts is None else restarts, **lies)
+def ref_frame(
+    records: bytes,
+    restarts: list[int] | None = None,
+    length: int | None = None,
+    count: int | None = None,
+) -> bytes:
+    offsets = [4] if restarts is None else restarts
+    return frame(REF, records, offsets, length=length, count=count)
 
 
 ONE = encode_item(ref_item(b"refs/a", 1, A20), None)
@@ -261,12 +267,12 @@ class TestFrameDamage:
         assert 1000 < (caught.value.offset or 0) < 1000 + len(data)
 
     def test_record_that_swallows_a_restart(self) -> None:
-        """The bytes still make records that end where they should."""
-        long = encode_item(ref_item(b"refs/b", 3, plain_varint(len(THREE)) + THREE), b"refs/a")
-        records = ONE + long
+        """The bytes still make records, and the last still ends where it should."""
+        target = plain_varint(len(THREE)) + THREE
+        records = ONE + encode_item(ref_item(b"refs/b", 3, target), b"refs/a")
         assert len(items_of(parse(ref_frame(records)))) == 2
-        with pytest.raises(FormatError, match="ends at"):
-            items_of(parse(ref_frame(records, [4, len(records) - len(THREE) + 4])))
+        with pytest.raises(FormatError, match=f"ends at {4 + len(records)}, not at"):
+            items_of(parse(ref_frame(records, [4, 4 + len(records) - len(THREE)])))
 
 
 UNKNOWN_TYPE = Item(b"refs/b", 5, b"\0")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import crcmod.predefined
+import crcmod.predefined  # type: ignore[import-untyped]
 import pytest
 
 from pyreftable.errors import FormatError

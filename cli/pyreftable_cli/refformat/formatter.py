@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 # Some 300 bytes each; a listing that names more objects than this looks some up again.
 _MAX_REMEMBERED = 1 << 20
 
+# The object store keeps what it found until it is asked for, but not without limit.
+_LOOKED_UP_TOGETHER = 1 << 13
+
 
 class Formatter:
     """Formats refs by `parts`; `omit_empty` leaves out lines without text."""
@@ -74,7 +77,16 @@ class FusedValues:
 
     def column(self, batch: RefBatch) -> list[bytes]:
         """See `Field`."""
-        values, memory = batch.values, self._memory
+        values = batch.values
+        if len(values) <= _LOOKED_UP_TOGETHER:
+            return self._texts(values)
+        texts: list[bytes] = []
+        for start in range(0, len(values), _LOOKED_UP_TOGETHER):
+            texts += self._texts(values[start : start + _LOOKED_UP_TOGETHER])
+        return texts
+
+    def _texts(self, values: list[bytes]) -> list[bytes]:
+        memory = self._memory
         new = set(values).difference(memory)
         if len(memory) + len(new) > _MAX_REMEMBERED:
             memory.clear()
