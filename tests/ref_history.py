@@ -37,13 +37,16 @@ class History:
         self.values = dict(values)
         self.lines: list[str] = []
         self.operations = 0
+        # Of the transaction at hand: the names in it, and the branch that HEAD is on till then.
         self._touched: set[str] = set()
+        self._branch = ""
 
     def run(self, operations: int) -> str:
         """The input for that many operations, in transactions of 1 to 60."""
         while self.operations < operations:
             self.lines.append("start")
             self._touched = set()
+            self._branch = self._target("HEAD") or ""
             wanted = min(self.rng.randint(1, 60), operations - self.operations)
             end = self.operations + wanted
             while self.operations < end:
@@ -58,9 +61,7 @@ class History:
             return
         name = self.rng.choice(self.pool)
         if not self._is_free(name):
-            # Verifying what does not exist is always possible, once.
-            name = f"refs/absent/{self.operations}"
-            self._emit(f"verify {name} {_ZERO}", name)
+            self._verify_absent()
         elif name not in self.values:
             self._create(name)
         elif self.values[name].startswith("ref:"):
@@ -70,8 +71,8 @@ class History:
 
     def _is_free(self, name: str) -> bool:
         """Whether this transaction may do anything at all with `name`."""
-        target = self._target(name)
-        if name in self._touched or target in self._touched:
+        names = {name, self._target(name)}
+        if names & self._touched or ("HEAD" in self._touched and self._branch in names):
             return False
         taken = self._touched | self.values.keys()
         parts = name.split("/")
@@ -89,9 +90,6 @@ class History:
     def _emit(self, line: str, *names: str, no_deref: bool = False) -> None:
         self.lines += ["option no-deref", line] if no_deref else [line]
         self._touched.update(names)
-        if self.values.get("HEAD") in {f"ref:{name}" for name in names}:
-            # Its log is written with its branch, so HEAD is taken now.
-            self._touched.add("HEAD")
         self.operations += 1
 
     def _create(self, name: str) -> None:
@@ -130,22 +128,29 @@ class History:
             other = self.rng.choice(["refs/heads/main", "refs/heads/side"])
             self._emit(f"symref-update {name} {other} ref {target}", name, no_deref=True)
             self.values[name] = f"ref:{other}"
-        elif target in self.values and not self._is_head_busy(target):
+        elif target in self.values:
             # Through the symref, to what it points to.
             value = self._new_value(target)
             self._emit(f"update {name} {value}", name, target)
             self.values[target] = value
         else:
-            self._emit(f"verify refs/absent/{self.operations}", f"refs/absent/{self.operations}")
+            self._verify_absent()
 
-    def _is_head_busy(self, target: str) -> bool:
-        return self.values.get("HEAD") == f"ref:{target}" and "HEAD" in self._touched
+    def _verify_absent(self) -> None:
+        """What is always possible."""
+        name = f"refs/absent/{self.operations}"
+        self._emit(f"verify {name}" + self.rng.choice(["", f" {_ZERO}"]), name)
 
     def _move_head(self) -> None:
-        branch = self.rng.choice(["refs/heads/main", "refs/heads/side", "refs/heads/unborn"])
-        if "HEAD" in self._touched or self._target("HEAD") in self._touched:
-            self._emit(f"verify refs/absent/{self.operations}", f"refs/absent/{self.operations}")
-            return
-        self._emit(f"symref-update HEAD {branch}", "HEAD", no_deref=True)
-        self._touched.add("HEAD")
-        self.values["HEAD"] = f"ref:{branch}"
+        """Move HEAD to a branch, born or not, or its branch to a commit."""
+        branch = self._branch
+        if "HEAD" in self._touched or branch in self._touched:
+            self._verify_absent()
+        elif self.rng.random() < 0.5:
+            value = self.rng.choice(_COMMITS)
+            self._emit(f"update HEAD {value}", "HEAD", branch)
+            self.values[branch] = value
+        else:
+            target = self.rng.choice(["refs/heads/main", "refs/heads/side", "refs/heads/unborn"])
+            self._emit(f"symref-update HEAD {target}", "HEAD", no_deref=True)
+            self.values["HEAD"] = f"ref:{target}"

@@ -35,7 +35,7 @@ _NEWER = (
 
 
 class State(NamedTuple):
-    """What a repository's main stack holds: its live refs, and its reflogs newest first."""
+    """What a stack holds: its live refs, and its reflogs newest first."""
 
     refs: list[RefRecord]
     logs: list[LogRecord]
@@ -106,10 +106,10 @@ def _run(command: Sequence[str], cwd: Path, data: bytes, env: Mapping[str, str])
     return Outcome(done.returncode, done.stdout, done.stderr)
 
 
-def read_state(repo: Path) -> State:
-    """The state of the main stack, read by pyreftable: what no command of git lists whole."""
+def read_state(repo: Path, worktree: str | None = None) -> State:
+    """What the main stack (or a worktree's) holds, read by pyreftable: no command lists it all."""
     with RefStore.open(os.fspath(repo), environ=git_env(repo)) as store:
-        merged = store.stack().snapshot().merged
+        merged = store.stack(worktree).snapshot().merged
         return State(
             [record for record in merged.refs() if not record.is_deletion],
             [record for record in merged.logs() if not record.is_deletion],
@@ -239,3 +239,34 @@ class Twins:
             ["reflog", "show", "--format=%H %gD %gn %ge %gs", "HEAD"],
         ):
             assert run_theirs(args, self.ours) == run_theirs(args, self.theirs)
+
+
+class WorktreeTwins(Twins):
+    """Twins with a linked worktree in the folder `wt`; both stacks are reset and compared."""
+
+    _STACKS = (".git/reftable", ".git/worktrees/wt/reftable")
+
+    def reset(self) -> None:
+        """Give both the template's refs again."""
+        for repo in (self.theirs, self.ours):
+            for stack in self._STACKS:
+                shutil.rmtree(repo / stack)
+                shutil.copytree(self._template / stack, repo / stack)
+
+    def check_same_state(self) -> State:
+        """Both hold the same in both stacks; returns what the main stack holds."""
+        assert read_state(self.ours, "wt") == read_state(self.theirs, "wt")
+        return super().check_same_state()
+
+
+@functools.cache
+def worktree_twins(home: Path, object_format: str) -> tuple[WorktreeTwins, Objects]:
+    """Twins with the refs of `SETUP` and a worktree on a branch; `reset` them before each use."""
+    template, objects = make_furnished(home, object_format)
+    repo = home / f"worktree-{object_format}"
+    shutil.copytree(template, repo, symlinks=True)
+    run_git(["worktree", "add", "-q", "--no-checkout", "wt", "side"], repo)
+    # Relative paths, so that a copy's worktree belongs to the copy.
+    (repo / "wt" / ".git").write_text("gitdir: ../.git/worktrees/wt\n")
+    (repo / ".git" / "worktrees" / "wt" / "gitdir").write_text("../../../wt/.git\n")
+    return WorktreeTwins(home / f"worktree-twins-{object_format}", repo), objects

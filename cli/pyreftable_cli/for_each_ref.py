@@ -13,13 +13,17 @@ from . import options
 from .options import Group, Option, OptionError, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from .context import Context
     from .refformat.batch import RefBatch
-    from .refformat.parser import Part
+    from .refformat.formatter import Formatter
+    from .refformat.json_lines import JsonFormatter
     from .refformat.quoting import Quote
+    from .refformat.reachability import HistoryFilter
     from .refformat.sorting import SortKey
+
+    AnyFormatter = Formatter | JsonFormatter
 
 DEFAULT_FORMAT = "%(objectname) %(objecttype)\t%(refname)"
 
@@ -48,7 +52,9 @@ class Settings:
         self.exclude: list[str] = []
         self.sort: list[str] = ["refname"]
         self.points_at: list[str] = []
-        self.history: list[str] = []
+        self.history: list[tuple[str, str]] = []
+        self.color: str | None = None
+        self.json = False
         self.ignore_case = False
         self.stdin = False
         self.include_root_refs = False
@@ -81,22 +87,28 @@ class _Command:
         self.context = context
         self.settings = settings
         self.table = table
-        self.lookup = Lookup(context.store)
+        self.lookup = Lookup(
+            context.store,
+            complain=context.error,
+            warn=context.warning,
+            color=settings.color,
+        )
 
     def run(self, arguments: list[str]) -> int:
-        from .refformat.formatter import Formatter
-
         context, settings = self.context, self.settings
         wanted_ids = self._points_at()
-        if settings.history:
-            context.die(f"pyreftable does not walk history: {settings.history[0]}")
-        parts = self._parse_format()
+        limits = self._history_filter()
+        make_formatter = self._parse_format()
         if settings.start_after is not None and len(settings.sort) > 1:
             context.die("cannot use --start-after with custom sort options")
         keys = self._sort_keys()
         patterns = self._patterns(arguments)
         batches = self._batches(patterns, wanted_ids)
-        formatter = Formatter(parts, self.lookup, omit_empty=settings.omit_empty)
+        if limits is not None:
+            batches = limits.select(batches)
+        if self.lookup.choosers:
+            batches = self._chosen_among(batches)
+        formatter = make_formatter(bool(keys))
         for batch in self._first(self._sorted(batches, keys)):
             for text in formatter.render(batch):
                 context.stdout.write(text)
@@ -121,14 +133,48 @@ class _Command:
                 context.exit(129)
         return frozenset(ids)
 
-    def _parse_format(self) -> list[Part]:
-        from .refformat.parser import BadFormat, parse_format
+    def _history_filter(self) -> HistoryFilter | None:
+        if not self.settings.history:
+            return None
+        from .refformat.reachability import HistoryFilter
 
-        text = DEFAULT_FORMAT if self.settings.format is None else self.settings.format
+        return HistoryFilter(self.settings.history, self.lookup)
+
+    def _chosen_among(self, batches: Iterator[RefBatch]) -> Iterator[RefBatch]:
+        """All refs in one batch, shown to the fields that must see them first."""
+        from .refformat.batch import join
+
+        batch = join(batches)
+        for choose in self.lookup.choosers:
+            choose(batch)
+        yield batch
+
+    def _parse_format(self) -> Callable[[bool], AnyFormatter]:
+        """What makes the formatter, given whether it shows all refs of a batch or none."""
+        from .refformat.parser import BadFormat
+
         try:
-            return parse_format(as_bytes(text), self.lookup, self._quote())
+            return self._json_formatter() if self.settings.json else self._text_formatter()
         except BadFormat as error:
             self.context.usage_error(str(error), self.table)
+
+    def _text_formatter(self) -> Callable[[bool], AnyFormatter]:
+        from .refformat.formatter import Formatter
+        from .refformat.parser import parse_format
+
+        text = DEFAULT_FORMAT if self.settings.format is None else self.settings.format
+        parts, lookup = parse_format(as_bytes(text), self.lookup, self._quote()), self.lookup
+        omit_empty = self.settings.omit_empty
+        return lambda all_or_nothing: Formatter(
+            parts, lookup, omit_empty=omit_empty, all_or_nothing=all_or_nothing
+        )
+
+    def _json_formatter(self) -> Callable[[bool], AnyFormatter]:
+        from .refformat.json_lines import JsonFormatter
+
+        text = self.settings.format
+        formatter = JsonFormatter(None if text is None else as_bytes(text), self.lookup)
+        return lambda _: formatter
 
     def _quote(self) -> Quote | None:
         if not self.settings.quote_style:
@@ -219,12 +265,13 @@ def _history(name: str, value_name: str, help: str) -> Option:
 
 def _note_history(option: Option, settings: object, value: str | None, unset: bool) -> None:
     if isinstance(settings, Settings):
-        settings.history.append(f"--{option.long}")
+        settings.history.append((option.long, value or ""))
 
 
-def _check_color(option: Option, settings: object, value: str | None, unset: bool) -> None:
+def _set_color(option: Option, settings: object, value: str | None, unset: bool) -> None:
     if not unset and value not in ("always", "auto", "never"):
         raise OptionError(f'option `{option.long}\' expects "always", "auto", or "never"')
+    setattr(settings, option.dest, "never" if unset else value)
 
 
 _OPTIONS: list[Option | Group] = [
@@ -242,7 +289,7 @@ _OPTIONS: list[Option | Group] = [
         "color",
         "when",
         "respect format colors",
-        _check_color,
+        _set_color,
         optional_value=True,
         default="always",
     ),
@@ -255,5 +302,6 @@ _OPTIONS: list[Option | Group] = [
     _history("no-contains", "commit", "print only refs which don't contain the commit"),
     options.flag("", "ignore-case", "sorting and filtering are case insensitive"),
     options.flag("", "stdin", "read reference patterns from stdin"),
+    options.flag("", "json", "print one JSON object a line, its members the fields of the format"),
     options.flag("", "include-root-refs", "also include HEAD ref and pseudorefs"),
 ]

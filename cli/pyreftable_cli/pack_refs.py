@@ -1,7 +1,7 @@
 """`pack-refs`: merge a stack's tables into one, or as the geometric rule says.
 
-Patterns choose which refs the files storage packs; a stack is merged whole, so they are taken
-and change nothing, as in git.
+Patterns choose which refs the files storage packs; a stack is merged whole, so for it they are
+taken and change nothing, as in git.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pyreftable.errors import LockError, ReftableError
 from pyreftable.refs.optimizing import optimize
 
+from .context import encode
 from .exits import FAILURE_STATUS
 from .options import Table, flag, strings
 
@@ -54,6 +55,8 @@ def pack_refs(context: Context, argv: list[str], command: str) -> int:
     settings = _Settings()
     if context.parse_options(table, argv, settings):
         context.usage_error("", table)
+    if context.store.ref_storage == "files":
+        return _pack_files(context, settings)
     try:
         optimize(context.store, auto=settings.auto)
     except LockError:
@@ -62,4 +65,29 @@ def pack_refs(context: Context, argv: list[str], command: str) -> int:
     except ReftableError as error:
         context.error(f"unable to compact stack: {error}")
         return FAILURE_STATUS
+    return 0
+
+
+def _pack_files(context: Context, settings: _Settings) -> int:
+    """For the other storage: patterns count, and what is not said is said by git's default."""
+    from pyreftable.refs.files_packing import Choice, pack
+    from pyreftable.refs.files_reading import FilesReader
+
+    store = context.store
+    includes = [encode(pattern) for pattern in settings.include]
+    if settings.all:
+        includes.append(b"*")
+    choice = Choice(
+        includes or [b"refs/tags/*"],
+        [encode(pattern) for pattern in settings.exclude],
+        settings.auto,
+        settings.prune,
+    )
+    pack(
+        FilesReader(store.repository.common_dir, store.hash, store.objects),
+        store.objects,
+        store.repository.config,
+        choice,
+        lambda name: context.error(f"{name} does not point to a valid object!"),
+    )
     return 0

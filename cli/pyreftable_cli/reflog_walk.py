@@ -65,15 +65,12 @@ class LogWalk:
             names += ["HEAD", *_other_heads(self._store)]
             prefix = ""
         for name in names:
-            resolved = self._store.resolve(name)
-            if resolved.oid is None or not self._is_commit(resolved.oid):
+            oid = self._store.read(name)
+            if oid is None or not self._is_commit(oid):
                 continue
-            for source in dict.fromkeys((name, resolved.name)):
-                entries = list(self._store.reflog(source))
-                if entries:
-                    shown = name.removeprefix(prefix)
-                    self._logs.append(WalkedLog(shown, entries, 0, None))
-                    break
+            entries = self._first_log(name, self._store.resolve(name).name)
+            if entries:
+                self._logs.append(WalkedLog(name.removeprefix(prefix), entries, 0, None))
 
     def add_revision(self, text: str) -> bool:
         """Add the log that `text` names; false if it is no revision. Raises `Fatal`."""
@@ -144,17 +141,17 @@ class LogWalk:
 
     def _entries(self, name: str) -> tuple[str, list[ReflogEntry]]:
         """The log that `name` means, and the name to show for it."""
-        entries = self._first_log(name)
+        entries = self._first_log(*self._candidates(name))
         if entries:
             return name, entries
         found = find_reflog(self._store, name)
         if found is None or found.matches > 1:
             return name, []
-        return found.name, self._first_log(found.name)
+        return found.name, self._first_log(*self._candidates(found.name))
 
-    def _first_log(self, name: str) -> list[ReflogEntry]:
-        """The first log with entries of those that `name` may mean; empty if none has any."""
-        logs = (list(self._store.reflog(candidate)) for candidate in self._candidates(name))
+    def _first_log(self, *names: str) -> list[ReflogEntry]:
+        """The first log with entries of those that may be meant; empty if none has any."""
+        logs = (list(self._store.reflog(name)) for name in names)
         return next(filter(None, logs), [])
 
     def _candidates(self, name: str) -> Iterator[str]:

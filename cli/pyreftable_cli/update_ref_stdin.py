@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pyreftable.errors import ConfigError, HookError, ReftableError, Rejection
 
@@ -199,15 +199,18 @@ class Session:
             self._queue.print_rejection(update.refname, new, old, reason, update.rejection_details)
 
 
-class _Command(NamedTuple):
+class _Command:
     """`pieces` is how many NUL-terminated pieces the command has with `-z`; 0: no arguments.
 
     `state` is the least state that the session is in afterwards.
     """
 
-    pieces: int
-    state: int
-    run: Callable[[Session, Arguments], None]
+    __slots__ = ("pieces", "run", "state")
+
+    def __init__(self, pieces: int, state: int, run: Callable[[Session, Arguments], None]) -> None:
+        self.pieces = pieces
+        self.state = state
+        self.run = run
 
 
 def _queuing(pieces: int, act: Callable[[Queue, Arguments], None]) -> _Command:

@@ -50,13 +50,13 @@ class FilesReader:
 
         `broken` is told the name of what cannot be read as a ref, and why.
         """
-        packed = self._packed()
+        packed = self.packed()
         found = {name: RefRecord(name, 0, OID, oid) for name, oid in packed.oids.items()}
         unknown = {name for name in found if not packed.knows_peeled(name)}
         for name in packed.oids:
             if not check_refname(as_text(name), allow_onelevel=True):
                 broken(as_text(name), "bad name")
-        for name, record, reason in self._loose():
+        for name, record, reason in self.loose():
             if record is None:
                 broken(as_text(name), reason)
             else:
@@ -72,11 +72,12 @@ class FilesReader:
         records = []
         for name in sorted(found):
             record = found[name]
-            peeled = self._peel(record) if name in unknown else packed.peeled.get(name)
+            peeled = self.peel(record) if name in unknown else packed.peeled.get(name)
             records.append(with_peeled(record, peeled))
         return records
 
-    def _peel(self, record: RefRecord) -> bytes | None:
+    def peel(self, record: RefRecord) -> bytes | None:
+        """What an annotated tag finally points to, raw; `None` for all else."""
         if record.value_type != OID or not any(record.value):
             return None
         try:
@@ -85,23 +86,25 @@ class FilesReader:
             return None
         return None if peeled is None else bytes.fromhex(peeled)
 
-    def _packed(self) -> PackedRefs:
+    def packed(self) -> PackedRefs:
+        """What `packed-refs` holds; nothing if there is none."""
         path = os.path.join(self.folder, "packed-refs")
         data = _read(path)
         return parse_packed_refs(data or b"", self.hash.size, _shown(path))
 
-    def _loose(self) -> Iterator[tuple[bytes, RefRecord | None, str]]:
-        """Name, ref, and where there is none the reason."""
+    def loose(self) -> Iterator[tuple[bytes, RefRecord | None, str]]:
+        """Name and ref of each file, in no order; where it holds none, the reason."""
         names = [name for name in _entries(self.folder) if is_root_ref(name)]
         names += _files_below(self.folder, "refs")
         for name in names:
             if name.endswith(".lock"):
                 continue
-            record, reason = self._read_loose(name)
+            record, reason = self.read_loose(name)
             if record is not None or reason:
                 yield as_bytes(name), record, reason
 
-    def _read_loose(self, name: str) -> tuple[RefRecord | None, str]:
+    def read_loose(self, name: str) -> tuple[RefRecord | None, str]:
+        """The ref in the file of that name; without one the reason, empty if there is no file."""
         path = os.path.join(self.folder, name)
         if not check_refname(name, allow_onelevel=True):
             return None, "bad name"

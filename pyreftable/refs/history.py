@@ -1,4 +1,4 @@
-"""Commits and what they lead to, as far as the expiry of reflogs has to know it.
+"""Commits and what they lead to: what the expiry of reflogs and walks of history ask.
 
 Everything is read through the objects seam and remembered, so that the logs of many refs, which
 mostly share their history, cost little more than one. What cannot be read counts as not there.
@@ -12,7 +12,7 @@ from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import ObjectMissingError
-from .object_content import commit_parents, commit_tree, tree_entries
+from .object_content import commit_date, commit_parents, commit_tree, tree_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 
 class Commit(NamedTuple):
-    """The hex ids that a commit names."""
+    """The hex ids that a commit names, and when it was made (seconds since the epoch)."""
 
     parents: list[str]
     tree: str
+    date: int
 
 
 class History:
@@ -56,7 +57,9 @@ class History:
             if kind != "commit":
                 return None
             parents = commit_parents(body, oid)
-            return Commit([] if oid in self._boundary() else parents, commit_tree(body, oid))
+            if oid in self._boundary():
+                parents = []
+            return Commit(parents, commit_tree(body, oid), commit_date(body))
         except ObjectMissingError:
             return None
 

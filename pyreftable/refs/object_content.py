@@ -42,6 +42,14 @@ def commit_parents(body: bytes, hexid: str) -> list[str]:
     return parents
 
 
+def commit_date(body: bytes) -> int:
+    """When a commit was made (seconds since the epoch); 0 where it does not say."""
+    at = body.find(b"\ncommitter ")
+    line = body[at + 1 : body.find(b"\n", at + 1)] if at >= 0 else b""
+    digits = line.rpartition(b"> ")[2].partition(b" ")[0]
+    return int(digits) if digits.isdigit() and len(digits) < 20 else 0
+
+
 def _id_after(keyword: bytes, line: bytes, hexid: str) -> str:
     found = line[len(keyword) :].decode("latin-1")
     if not line.startswith(keyword) or len(found) != len(hexid) or not _HEX.issuperset(found):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from pyreftable.refs.store import RefStore
 from tests.cli.twin_cases import Case, check, make_twins, ours
 from tests.stack_tools import listed, table_files
 from tests.support import git_env, run_git
-from tests.twins import Objects, Twins, read_state
+from tests.twins import Objects, Twins, read_state, run_ours, run_theirs
 
 COMMANDS = ["pack-refs", "refs optimize"]
 
@@ -120,3 +121,48 @@ def test_in_a_linked_worktree_its_own_stack(tmp_path: Path, templates: Path) -> 
         assert store.worktree_stack is not None
         assert len(store.worktree_stack.snapshot().names) == 1
     assert tables(repo) == main
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "",
+        "--all",
+        "--all --no-prune",
+        "--all --auto",
+        "--all --exclude 'refs/heads/n*'",
+        "--include 'refs/heads/n1*'",
+        "--include 'refs/heads/*' --no-include",
+    ],
+)
+def test_files_storage_as_git(tmp_path: Path, options: str) -> None:
+    """The other storage is packed, too: the same `packed-refs`, the same loose files left."""
+    left = []
+    for name in ("theirs", "ours"):
+        repo = tmp_path / name
+        repo.mkdir()
+        run_git(["init", "-q", "-b", "main", "--ref-format=files"], repo)
+        run_git(["commit", "-q", "--allow-empty", "-m", "one"], repo)
+        run_git(["tag", "-a", "-m", "tag", "v1"], repo)
+        run_git(["pack-refs", "--all"], repo)
+        for number in range(12):
+            run_git(["update-ref", f"refs/heads/n{number}/x", "HEAD"], repo)
+        run_git(["update-ref", "refs/bisect/bad", "HEAD"], repo)
+        run_git(["symbolic-ref", "refs/heads/sym", "refs/heads/main"], repo)
+        run_git(["tag", "-a", "-m", "tag", "v2"], repo)
+        words = shlex.split(f"pack-refs {options}")
+        outcome = run_theirs(words, repo) if name == "theirs" else run_ours(words, repo)
+        assert outcome == (0, b"", b"")
+        git_dir = repo / ".git"
+        loose = {str(path.relative_to(git_dir)) for path in (git_dir / "refs").rglob("*")}
+        left.append((loose, (git_dir / "packed-refs").read_bytes()))
+    assert left[0] == left[1]
+
+
+def test_files_storage_locked(tmp_path: Path) -> None:
+    run_git(["init", "-q", "-b", "main", "--ref-format=files"], tmp_path)
+    lock = tmp_path / ".git" / "packed-refs.lock"
+    lock.touch()
+    outcome = ours(tmp_path, "-c core.packedRefsTimeout=0 pack-refs --all")
+    assert outcome.status == 128
+    assert outcome.stderr.startswith(b"fatal: Unable to create '" + os.fsencode(lock))

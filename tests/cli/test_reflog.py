@@ -270,6 +270,14 @@ def test_list_and_exists(twins: SceneTwins, command: str) -> None:
     twins.check(command)
 
 
+@only_sha1
+def test_show_passes_over_symrefs_in_a_loop(twins: SceneTwins) -> None:
+    """A ref that leads nowhere does not keep the others from being shown."""
+    twins.check("symbolic-ref refs/heads/loop refs/heads/loop")
+    for command in ("reflog --all", "reflog --branches", "reflog expire --stale-fix --all -n"):
+        assert twins.check(command).status == 0
+
+
 def test_an_emptied_log_of_a_symref(twins: SceneTwins) -> None:
     """Where a symref's own log has no entries, the log of what it leads to is shown."""
     twins.check("reflog expire --expire=all sym")

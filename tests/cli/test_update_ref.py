@@ -19,7 +19,6 @@ from tests.twins import (
     Objects,
     Twins,
     fill,
-    furnished_twins,
     git_is_followed,
     read_state,
     run_ours,
@@ -33,20 +32,6 @@ class Case(NamedTuple):
     command: str
     newer: str = ""
     env: dict[str, str] = {}  # noqa: RUF012
-
-
-@pytest.fixture(scope="session")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where repositories are made, once a session."""
-    return tmp_path_factory.mktemp("twins")
-
-
-@pytest.fixture(params=["sha1", "sha256"])
-def twins(request: pytest.FixtureRequest, home: Path) -> tuple[Twins, Objects]:
-    """Two equal repositories, and the objects in them."""
-    twins, objects = furnished_twins(home, request.param)
-    twins.reset()
-    return twins, objects
 
 
 only_sha1 = pytest.mark.parametrize("twins", ["sha1"], indirect=True)

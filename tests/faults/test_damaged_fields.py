@@ -100,12 +100,9 @@ def errors_of(data: bytes) -> str:
     readings: list[Callable[[Table], object]] = [
         lambda table: list(table.refs()),
         lambda table: list(table.logs()),
-        *[lambda table, name=name: table.ref(name) for name in NAMES],  # type: ignore[misc]
-        *[lambda table, name=name: list(table.logs(name)) for name in NAMES],  # type: ignore[misc]
-        *[
-            lambda table, name=name: list(table.refs_for(make_value(name, 1)))  # type: ignore[misc]
-            for name in NAMES
-        ],
+        *[lambda table, name=name: table.ref(name) for name in NAMES],
+        *[lambda table, name=name: list(table.logs(name)) for name in NAMES],
+        *[lambda table, name=name: list(table.refs_for(make_value(name, 1))) for name in NAMES],
     ]
     for read in readings:
         try:

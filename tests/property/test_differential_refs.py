@@ -21,12 +21,14 @@ from tests.support import git_env
 from tests.twins import (
     Objects,
     Twins,
+    WorktreeTwins,
     fill,
     furnished_twins,
     git_is_followed,
     is_newer,
     run_ours,
     run_theirs,
+    worktree_twins,
 )
 
 
@@ -36,6 +38,12 @@ def twins(
 ) -> tuple[Twins, Objects]:
     """Two repositories to reset for each example, and the objects in them."""
     return furnished_twins(tmp_path_factory.mktemp("twins"), request.param)
+
+
+@pytest.fixture(scope="module")
+def worktrees(tmp_path_factory: pytest.TempPathFactory) -> tuple[WorktreeTwins, Objects]:
+    """The same with a linked worktree."""
+    return worktree_twins(tmp_path_factory.mktemp("worktrees"), "sha1")
 
 
 def _run(session: Session, objects: Objects, repo: Path, *, by_git: bool, clock: int) -> Outcome:
@@ -95,6 +103,24 @@ def test_taking_turns(twins: tuple[Twins, Objects], steps: list[tuple[bool, Sess
         assert run_theirs(args, pair.ours) == run_theirs(args, pair.theirs)
 
 
+@given(steps=st.lists(st.tuples(st.sampled_from([".", "wt"]), sessions), min_size=1, max_size=6))
+def test_worktrees_agree(
+    worktrees: tuple[WorktreeTwins, Objects], steps: list[tuple[str, Session]]
+) -> None:
+    """Sessions in a main and a linked worktree, which share most refs but not all."""
+    pair, objects = worktrees
+    pair.reset()
+    for clock, (folder, session) in enumerate(steps):
+        theirs = _run(session, objects, pair.theirs / folder, by_git=True, clock=clock)
+        ours = _run(session, objects, pair.ours / folder, by_git=False, clock=clock)
+        note(f"git: {theirs}\npyreftable: {ours}")
+        if not _comparable(theirs, ours):
+            return
+        assert ours == theirs
+        pair.check_same_state()
+    pair.check_same_to_git()
+
+
 #: What `SETUP` leaves, as far as a history may touch it.
 _START = {
     "HEAD": "ref:refs/heads/main",
@@ -109,7 +135,7 @@ _START = {
 def test_thousand_operations(twins: tuple[Twins, Objects], seed: int) -> None:
     """A thousand operations of every kind that all apply, in one process each."""
     pair, objects = twins
-    pair.reset()
+    _start_sound(pair)
     stdin = fill(History(seed, _START).run(1000), objects).encode()
     theirs, ours = pair.run(["update-ref", "--stdin", "-m", "history"], stdin)
     assert theirs.status == 0, theirs.stderr
@@ -121,7 +147,7 @@ def test_thousand_operations(twins: tuple[Twins, Objects], seed: int) -> None:
 def test_thousand_in_a_batch(twins: tuple[Twins, Objects], seed: int) -> None:
     """A thousand updates of which many do not apply: those are left out, one by one."""
     pair, objects = twins
-    pair.reset()
+    _start_sound(pair)
     stdin = fill(_batch(random.Random(seed)), objects).encode()
     theirs, ours = pair.run(["update-ref", "--stdin", "--batch-updates"], stdin)
     assert ours.stdout == theirs.stdout
@@ -146,6 +172,12 @@ def _batch(rng: random.Random) -> str:
         )
         lines.append(form.format(name, new, old))
     return "".join(line + "\n" for line in [*lines, "commit"])
+
+
+def _start_sound(pair: Twins) -> None:
+    """Begin without the dangling symref, to which `git fsck` would object."""
+    pair.reset()
+    pair.prepare("update-ref", "--no-deref", "-d", "refs/meta/dangling")
 
 
 def _check_whole(pair: Twins) -> None:

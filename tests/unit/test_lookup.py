@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 
 import pytest
 
@@ -98,15 +99,20 @@ class TestDamage:
     def test_flipped_byte_gives_an_error_or_what_decoding_gives(self, flip: int) -> None:
         for at in range(4, len(self.DATA)):
             data = splice(self.DATA, at, bytes([self.DATA[at] ^ flip]))
-            records = attempt(lambda data=data: decoded(parse(data)), PATH, 1000 + len(data))
+            limit = 1000 + len(data)
+            records = attempt(partial(read, data), PATH, limit)
             names = [item.key for item in self.ITEMS]
             if not isinstance(records, FormatError):
                 names = [record.refname for record in records]
             for number, name in enumerate(names):
-                found = attempt(
-                    lambda data=data, name=name: find_ref(parse(data), name, BASE, 20),
-                    PATH,
-                    1000 + len(data),
-                )
+                found = attempt(partial(look_up, data, name), PATH, limit)
                 if not isinstance(records, FormatError) and not isinstance(found, FormatError):
                     assert found == records[number]
+
+
+def read(data: bytes) -> list[RefRecord]:
+    return decoded(parse(data))
+
+
+def look_up(data: bytes, name: bytes) -> RefRecord | None:
+    return find_ref(parse(data), name, BASE, 20)

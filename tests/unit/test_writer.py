@@ -11,7 +11,7 @@ from pyreftable.errors import WriteError
 from pyreftable.format.block import LOG, OBJ, REF, Run
 from pyreftable.format.header import MAX_BLOCK_SIZE, decode_header
 from pyreftable.format.records import LogRecord, RefRecord, encode_log_value, log_key
-from pyreftable.hashes import SHA1, SHA256
+from pyreftable.hashes import SHA1, SHA256, HashAlgorithm
 from pyreftable.table import Table
 from pyreftable.writer import TableWriter, WriteOptions
 from tests.plain_format import Item, plain_block, plain_size, ref_item
@@ -234,9 +234,7 @@ class TestLogLimits:
     @pytest.mark.parametrize("field", ["old_oid", "new_oid"])
     def test_ids_of_the_wrong_length(self, field: str, size: int) -> None:
         with pytest.raises(WriteError, match="ids that are not sha1"):
-            build(
-                logs=[log("a", **{"old_oid": bytes(20), "new_oid": b"x" * 20, field: b"x" * size})]
-            )
+            build(logs=[log("a")._replace(**{field: b"x" * size})])  # type: ignore[arg-type]
 
     @pytest.mark.parametrize(
         "fields", [{"time": -1}, {"time": 1 << 64}, {"tz_offset": 32_768}, {"tz_offset": -32_769}]
@@ -270,7 +268,7 @@ class TestSections:
         assert len(build(hash=SHA256)) == 28 + 72
 
     @pytest.mark.parametrize(("algorithm", "version"), [(SHA1, 1), (SHA256, 2)])
-    def test_hash_decides_the_version(self, algorithm, version) -> None:  # type: ignore[no-untyped-def]
+    def test_hash_decides_the_version(self, algorithm: HashAlgorithm, version: int) -> None:
         header = decode_header(build(hash=algorithm))
         assert (header.version, header.hash) == (version, algorithm)
 

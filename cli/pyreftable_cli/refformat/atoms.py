@@ -2,7 +2,8 @@
 
     atom      [*] name [:argument]
 
-`*` asks about what an annotated tag points to. `_FIELDS` is the table to add fields to.
+`*` asks about what an annotated tag points to. `_FIELDS` and `_OTHER_FIELDS` are the tables to
+add fields to; those of the latter, which few formats use, are imported when a format names them.
 
 Source: `git-for-each-ref`, section "FIELD NAMES".
 """
@@ -13,7 +14,7 @@ from binascii import hexlify
 from typing import TYPE_CHECKING
 
 from ..exits import Fatal
-from .fields import EmptyField, NameField, OidField, TargetField, ValueField
+from .fields import ConstantField, NameField, OidField, TargetField, ValueField
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .lookup import Lookup
 
     Rename = Callable[[bytes], bytes]
+    MakeField = Callable[["Atom", Lookup], Field]
 
 #: Atoms that open, divide and close blocks; the format parser deals with them.
 BLOCK_ATOMS = frozenset({"align", "if", "then", "else", "end"})
@@ -29,18 +31,6 @@ BLOCK_ATOMS = frozenset({"align", "if", "then", "else", "end"})
 _MINIMUM_ABBREV = 4
 _INT_LIMIT = 1 << 31
 _PEELED_NAME = b"^{}"
-
-# Fields of git that need an object's content, history or configuration.
-_OTHER_GIT_FIELDS = frozenset(
-    {
-        *("deltabase", "tree", "parent", "numparent", "object", "type", "tag"),
-        *("author", "authorname", "authoremail", "authordate"),
-        *("committer", "committername", "committeremail", "committerdate"),
-        *("tagger", "taggername", "taggeremail", "taggerdate", "creator", "creatordate"),
-        *("describe", "subject", "body", "trailers", "contents", "signature", "raw"),
-        *("upstream", "push", "color", "worktreepath", "ahead-behind", "is-base"),
-    }
-)
 
 
 class Atom:
@@ -69,7 +59,11 @@ class Atom:
 
     def unknown_argument(self, shown: str | None = None) -> Fatal:
         """The error to raise about the argument."""
-        return Fatal(f"unrecognized %({shown or self.shown}) argument: {self.argument}")
+        return self.bad_argument(self.argument or "", shown)
+
+    def bad_argument(self, part: str, shown: str | None = None) -> Fatal:
+        """The error to raise about a part of the argument."""
+        return Fatal(f"unrecognized %({shown or self.shown}) argument: {part}")
 
 
 def make_field(atom: Atom, lookup: Lookup) -> Field:
@@ -77,21 +71,29 @@ def make_field(atom: Atom, lookup: Lookup) -> Field:
     make = _FIELDS.get(atom.name)
     if make is not None:
         return make(atom, lookup)
-    if atom.name in _OTHER_GIT_FIELDS:
-        raise Fatal(f"pyreftable does not know this field of git: {atom.text}")
-    raise Fatal(f"unknown field name: {atom.text}")
+    place = _OTHER_FIELDS.get(atom.name)
+    if place is None:
+        raise Fatal(f"unknown field name: {atom.text}")
+    return _imported(*place)(atom, lookup)
+
+
+def _imported(module: str, function: str) -> MakeField:
+    from importlib import import_module
+
+    make: MakeField = getattr(import_module(f".{module}", __package__), function)
+    return make
 
 
 def make_sort_field(text: str, lookup: Lookup) -> Field:
     """The field of a sort key, which may be any atom; raises `Fatal`."""
     atom = Atom(text)
     if atom.name in BLOCK_ATOMS or atom.name == "rest":
-        return EmptyField()
+        return ConstantField()
     return make_field(atom, lookup)
 
 
 def _refname(atom: Atom, lookup: Lookup) -> Field:
-    rename = _rename(atom, lookup)
+    rename = make_rename(atom, lookup)
     if not atom.peeled:
         return NameField(rename)
     if rename is None:
@@ -100,13 +102,13 @@ def _refname(atom: Atom, lookup: Lookup) -> Field:
 
 
 def _symref(atom: Atom, lookup: Lookup) -> Field:
-    rename = _rename(atom, lookup) or bytes
+    rename = make_rename(atom, lookup) or bytes
     if not atom.peeled:
         return TargetField(rename)
     return TargetField(lambda name: rename(name) + _PEELED_NAME, _PEELED_NAME)
 
 
-def _rename(atom: Atom, lookup: Lookup) -> Rename | None:
+def make_rename(atom: Atom, lookup: Lookup) -> Rename | None:
     """What `:short`, `:lstrip=` and `:rstrip=` make of a ref name; `None` for all of it."""
     argument = atom.argument
     if argument is None:
@@ -146,7 +148,7 @@ def _kept(parts: list[bytes], count: int) -> int:
 
 
 def _objectname(atom: Atom, lookup: Lookup) -> Field:
-    show = _show_oid(atom, lookup)
+    show = show_oid(atom, lookup)
     size = lookup.hash_size
     if atom.peeled:
 
@@ -160,7 +162,7 @@ def _objectname(atom: Atom, lookup: Lookup) -> Field:
     return ValueField(lambda value: show(value[:size]))
 
 
-def _show_oid(atom: Atom, lookup: Lookup) -> Rename:
+def show_oid(atom: Atom, lookup: Lookup) -> Rename:
     argument = atom.argument
     if argument is None:
         return hexlify
@@ -183,7 +185,7 @@ def _objecttype(atom: Atom, lookup: Lookup) -> Field:
 
 def _objectsize(atom: Atom, lookup: Lookup) -> Field:
     if atom.argument == "disk":
-        raise Fatal(f"pyreftable does not know this field of git: {atom.text}")
+        return _imported("storage_fields", "disk_size")(atom, lookup)
     if atom.argument is not None:
         raise atom.unknown_argument("objectsize")
     field = _about_object(atom, lookup, lambda _, size: b"%d" % size)
@@ -227,7 +229,7 @@ def c_integer(text: str) -> int | None:
     return number if -_INT_LIMIT <= number < _INT_LIMIT else None
 
 
-_FIELDS: dict[str, Callable[[Atom, Lookup], Field]] = {
+_FIELDS: dict[str, MakeField] = {
     "refname": _refname,
     "symref": _symref,
     "objectname": _objectname,
@@ -236,4 +238,34 @@ _FIELDS: dict[str, Callable[[Atom, Lookup], Field]] = {
     "HEAD": _head,
     "flag": _flag,
     "rest": _rest,
+}
+
+# Name -> the module that makes the field, and the function in it.
+_OTHER_FIELDS = {
+    "tree": ("object_fields", "tree"),
+    "parent": ("object_fields", "parent"),
+    "numparent": ("object_fields", "numparent"),
+    **dict.fromkeys(("object", "type", "tag"), ("object_fields", "tag_part")),
+    "raw": ("object_fields", "raw"),
+    **dict.fromkeys(
+        (
+            *("author", "authorname", "authoremail", "authordate"),
+            *("committer", "committername", "committeremail", "committerdate"),
+            *("tagger", "taggername", "taggeremail", "taggerdate", "creator", "creatordate"),
+        ),
+        ("persons", "person"),
+    ),
+    "subject": ("messages", "subject"),
+    "body": ("messages", "body"),
+    "contents": ("messages", "contents"),
+    "trailers": ("messages", "trailers"),
+    "describe": ("git_fields", "describe"),
+    "signature": ("git_fields", "signature"),
+    "deltabase": ("storage_fields", "deltabase"),
+    "upstream": ("tracking_fields", "upstream"),
+    "push": ("tracking_fields", "push"),
+    "color": ("color", "color"),
+    "worktreepath": ("worktree_fields", "worktreepath"),
+    "ahead-behind": ("history_fields", "ahead_behind"),
+    "is-base": ("history_fields", "is_base"),
 }

@@ -45,16 +45,22 @@ class NameField:
 class ValueField:
     """Made from the ref's value by `make`, which asks for objects.
 
-    With `rank`, refs sort by that number instead of the text.
+    With `rank`, refs sort by that number instead of the text. `opens_objects` says that the text
+    comes from an object's content, and may be long.
     """
 
-    __slots__ = ("make", "rank")
+    __slots__ = ("make", "opens_objects", "rank")
 
     def __init__(
-        self, make: Callable[[bytes], bytes], rank: Callable[[bytes], int] | None = None
+        self,
+        make: Callable[[bytes], bytes],
+        rank: Callable[[bytes], int] | None = None,
+        *,
+        opens_objects: bool = False,
     ) -> None:
         self.make = make
         self.rank = rank
+        self.opens_objects = opens_objects
 
     def column(self, batch: RefBatch) -> list[bytes]:
         """See `Field`."""
@@ -108,14 +114,17 @@ class TargetField:
         return self.column(batch)
 
 
-class EmptyField:
-    """The same empty text for every ref."""
+class ConstantField:
+    """The same text for every ref."""
 
-    __slots__ = ()
+    __slots__ = ("text",)
+
+    def __init__(self, text: bytes = b"") -> None:
+        self.text = text
 
     def column(self, batch: RefBatch) -> list[bytes]:
         """See `Field`."""
-        return [b""] * len(batch)
+        return [self.text] * len(batch)
 
     def sort_column(self, batch: RefBatch) -> list[bytes]:
         """See `Field`."""

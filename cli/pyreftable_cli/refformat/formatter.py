@@ -10,8 +10,6 @@ from __future__ import annotations
 from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
-from pyreftable.refs.text import as_text
-
 from ..exits import Fatal
 from .fields import ValueField
 from .lookup import MissingObject
@@ -27,33 +25,48 @@ if TYPE_CHECKING:
 # Some 300 bytes each; a listing that names more objects than this looks some up again.
 _MAX_REMEMBERED = 1 << 20
 
+# What comes from an object's content may be some kilobytes long.
+_MAX_REMEMBERED_CONTENTS = 1 << 12
+
 # The object store keeps what it found until it is asked for, but not without limit.
 _LOOKED_UP_TOGETHER = 1 << 13
 
 
 class Formatter:
-    """Formats refs by `parts`; `omit_empty` leaves out lines without text."""
+    """Formats refs by `parts`; `omit_empty` leaves out lines without text.
 
-    def __init__(self, parts: list[Part], lookup: Lookup, *, omit_empty: bool = False) -> None:
+    `all_or_nothing` shows no ref of a batch if there is one that cannot be shown.
+    """
+
+    def __init__(
+        self,
+        parts: list[Part],
+        lookup: Lookup,
+        *,
+        omit_empty: bool = False,
+        all_or_nothing: bool = False,
+    ) -> None:
         self._parts = list(_fused([*parts], lookup))
         self._omit_empty = omit_empty
+        self._all_or_nothing = all_or_nothing
 
     def render(self, batch: RefBatch) -> Iterator[bytes]:
         """The lines of all refs of a batch, in as few pieces as possible.
 
-        Raises `Fatal` after the lines before the first ref whose object is missing.
+        Raises `Fatal` after the lines before the first ref that cannot be shown.
         """
         try:
             yield self._text(batch)
             return
-        except MissingObject:
+        except (MissingObject, Fatal):
             pass
         for at in range(len(batch)):
             try:
-                yield self._text(batch.part(at, at + 1))
+                text = self._text(batch.part(at, at + 1))
             except MissingObject as error:
-                name = as_text(batch.names[at])
-                raise Fatal(f"missing object {error.oid.hex()} for {name}") from error
+                raise error.about(batch.names[at]) from error
+            if not self._all_or_nothing:
+                yield text
 
     def _text(self, batch: RefBatch) -> bytes:
         count = len(batch)
@@ -74,6 +87,8 @@ class FusedValues:
     def __init__(self, parts: list[ValueField | Literal], lookup: Lookup) -> None:
         self._memory = _Memory(parts)
         self._lookup = lookup
+        opens = any(isinstance(part, ValueField) and part.opens_objects for part in parts)
+        self._limit = _MAX_REMEMBERED_CONTENTS if opens else _MAX_REMEMBERED
 
     def column(self, batch: RefBatch) -> list[bytes]:
         """See `Field`."""
@@ -88,7 +103,7 @@ class FusedValues:
     def _texts(self, values: list[bytes]) -> list[bytes]:
         memory = self._memory
         new = set(values).difference(memory)
-        if len(memory) + len(new) > _MAX_REMEMBERED:
+        if len(memory) + len(new) > self._limit:
             memory.clear()
             new = set(values)
         if len(new) > 1:

@@ -13,31 +13,73 @@ from pyreftable.refs.text import as_bytes, as_text
 from ..exits import Fatal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
+    from pyreftable.refs.history import History
     from pyreftable.refs.store import RefStore
+
+    from .batch import RefBatch
+    from .content import ObjectContent
+    from .mailmap import Mailmap
+    from .storage_fields import StorageLookup
 
 # Reading all names costs as much as some hundreds of look-ups in a store of a thousand refs, and
 # never more than the listing at hand does anyway.
 _SINGLE_LOOKUPS = 256
 
 
+# An object's content, parsed, takes this much beside its bytes; what is kept is bounded.
+_CONTENT_OVERHEAD = 1 << 10
+_MAX_CONTENTS = 1 << 28
+
+
 class MissingObject(Exception):
     """An object that a field needs is not there; `oid` is its raw id."""
+
+    _message = "missing object {} for {}"
 
     def __init__(self, oid: bytes) -> None:
         super().__init__(oid)
         self.oid = oid
 
+    def about(self, name: bytes) -> Fatal:
+        """The error to end with, at the ref `name`."""
+        return Fatal(self._message.format(self.oid.hex(), as_text(name)))
+
+
+class DamagedObject(MissingObject):
+    """An object that a field needs is not what its type promises."""
+
+    _message = "parse_object_buffer failed on {} for {}"
+
 
 class Lookup:
-    """Answers about the refs of `store`.
+    """Answers about the refs of `store`; `complain` gets error messages that end nothing, `color`
+    is the value of `--color`.
 
     Takes and gives bytes. `value` below is a `RefBatch` value: an id, or an id and a peeled id.
+
+    Fields note here what they need: `opens_objects`, that contents will be read anyway, and
+    `choosers`, to be called with all refs at once before any is shown.
     """
 
-    def __init__(self, store: RefStore) -> None:
-        self._store = store
+    def __init__(
+        self,
+        store: RefStore,
+        *,
+        complain: Callable[[str], object] = str,
+        warn: Callable[[str], None] | None = None,
+        color: str | None = None,
+    ) -> None:
+        self.store = self._store = store
+        self.complain = complain
+        self.warn = warn
+        self._color = color
+        self.opens_objects = False
+        self.choosers: list[Callable[[RefBatch], None]] = []
+        self._contents: dict[bytes, ObjectContent] = {}
+        self._contents_size = 0
+        self._commits: dict[bytes, str | None] = {}
         self._known_names: frozenset[bytes] | None = None
         self._symrefs: frozenset[bytes] = frozenset()
         self._lookups = 0
@@ -45,13 +87,118 @@ class Lookup:
 
     def type_and_size(self, oid: bytes) -> tuple[bytes, int]:
         """An object's type and its size in bytes; raises `MissingObject`."""
-        found = self._store.objects.info(oid.hex())
+        if self.opens_objects:
+            content = self.content(oid)
+            return content.kind.encode(), len(content.body)
+        found = self._store.objects.info(self._replaced(oid))
         if found is None:
             raise MissingObject(oid)
         return found[0].encode(), found[1]
 
+    def content(self, oid: bytes) -> ObjectContent:
+        """An object's content, read once; raises `MissingObject`, or `DamagedObject`."""
+        known = self._contents.get(oid)
+        return self._read(oid) if known is None else known
+
+    def _read(self, oid: bytes) -> ObjectContent:
+        from .content import ObjectContent
+
+        try:
+            kind, body = self._store.objects.read(self._replaced(oid))
+        except ObjectMissingError:
+            raise MissingObject(oid) from None
+        try:
+            content = ObjectContent(oid.hex(), kind, body)
+        except ObjectMissingError:
+            raise DamagedObject(oid) from None
+        self._contents_size += len(body) + _CONTENT_OVERHEAD
+        if self._contents_size > _MAX_CONTENTS:
+            self._contents.clear()
+            self._contents_size = len(body) + _CONTENT_OVERHEAD
+        self._contents[oid] = content
+        return content
+
+    def _replaced(self, oid: bytes) -> str:
+        """The hex id of the object that stands in for `oid`: `oid` itself, most often."""
+        text = oid.hex()
+        return self._replacements.get(text, text) if self._replacements else text
+
+    @cached_property
+    def _replacements(self) -> dict[str, str]:
+        """Which objects are replaced by which (hex ids)."""
+        repository = self._store.repository
+        if (
+            "GIT_NO_REPLACE_OBJECTS" in repository.environ
+            or repository.config.get_bool("core.useReplaceRefs") is False
+        ):
+            return {}
+        base = repository.environ.get("GIT_REPLACE_REF_BASE") or "refs/replace/"
+        refs = self._store.refs(base)
+        return {ref.name.removeprefix(base): ref.oid for ref in refs if ref.oid is not None}
+
+    @cached_property
+    def wants_color(self) -> bool:
+        """Whether colours are to be shown."""
+        from .color import wants_color
+
+        return wants_color(self._color, self._store.repository.environ)
+
+    @cached_property
+    def history(self) -> History:
+        """The commits of the repository."""
+        from pyreftable.refs.history import History
+
+        return History(self._store.objects, self._store.repository.common_dir)
+
+    @cached_property
+    def mailmap(self) -> Mailmap:
+        """The repository's mailmap."""
+        from .mailmap import Mailmap
+
+        return Mailmap(self._store)
+
+    @cached_property
+    def storage(self) -> StorageLookup:
+        """How objects are stored."""
+        from .storage_fields import StorageLookup
+
+        return StorageLookup(self)
+
+    def commit_of(self, value: bytes) -> str | None:
+        """The commit (hex) that a value is, or that its tag leads to; `None` if there is none."""
+        if value not in self._commits:
+            self._commits[value] = self.history.commit_of(value[-self.hash_size :].hex())
+        return self._commits[value]
+
+    def complain_of_no_commit(self, oid: str) -> None:
+        """Say that the object `oid` (hex) leads to no commit, and what it is."""
+        objects = self._store.objects
+        try:
+            found = objects.info(objects.peel(oid) or oid)
+        except ObjectMissingError:
+            return
+        if found is not None:
+            self.complain(f"object {oid} is a {found[0]}, not a commit")
+
+    def complain_of_bad_tag(self, oid: str) -> None:
+        """Say that the tag `oid` (hex) has the type of its object wrong, if that is so."""
+        from pyreftable.refs.object_content import parse_tag
+
+        objects = self._store.objects
+        try:
+            kind, body = objects.read(oid)
+            target, expected = parse_tag(body, oid) if kind == "tag" else ("", "")
+        except ObjectMissingError:
+            return
+        found = objects.info(target) if target else None
+        if found is not None and found[0] != expected:
+            self.complain(f"object {target} is a {found[0]}, not a {expected}")
+            self.complain(f"bad tag pointer to {target} in {oid}")
+
     def prefetch(self, values: Iterable[bytes]) -> None:
         """Look up the objects of many values together."""
+        if self.opens_objects:
+            return
         size = self.hash_size
         self._store.objects.prefetch([value[:size].hex() for value in values])
 

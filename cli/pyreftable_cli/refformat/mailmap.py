@@ -66,7 +66,7 @@ class Mailmap:
         repository = self._store.repository
         texts: list[bytes] = []
         blob = repository.config.get("mailmap.blob")
-        top = repository.worktree_root
+        top = repository.work_tree
         if repository.is_bare or top is None:
             blob = blob or "HEAD:.mailmap"
         else:

@@ -16,6 +16,7 @@ from pyreftable.refs.text import as_bytes, as_text
 
 from ..exits import Fatal
 from .atoms import BLOCK_ATOMS, Atom, c_integer, make_field
+from .fields import ConstantField
 from .nodes import Align, If, Literal, Quoted, Sequel
 
 if TYPE_CHECKING:
@@ -57,7 +58,16 @@ def parse_format(text: bytes, lookup: Lookup, quote: Quote | None = None) -> lis
     Raises `BadFormat`, or `Fatal` for an unknown field or bad argument.
     """
     # All atoms are parsed before marks are looked at: an unknown field is the first complaint.
-    pieces = [_interpret(piece, lookup) for piece in _split(text)]
+    pieces: list[Part | _Mark] = []
+    reset_color = False
+    for atom in _split(text):
+        pieces.append(_interpret(atom, lookup))
+        if isinstance(atom, Atom):
+            _check_raw(atom, quote)
+            if atom.text.startswith("color:"):
+                reset_color = lookup.wants_color and atom.text != "color:reset"
+    if reset_color:
+        pieces.append(ConstantField(b"\033[m"))
     builder = _Builder(quote)
     for piece in pieces:
         message = builder.add(piece)
@@ -66,6 +76,16 @@ def parse_format(text: bytes, lookup: Lookup, quote: Quote | None = None) -> lis
     if builder.stack:
         return [Misplaced("format: %(end) atom missing")]
     return builder.parts
+
+
+def _check_raw(atom: Atom, quote: Quote | None) -> None:
+    """Raises `Fatal` for `raw`, which may hold any bytes, in a language that cannot hold them."""
+    if quote is not None and atom.name == "raw" and atom.argument is None:
+        from . import quoting
+
+        if quote is not quoting.perl:
+            what = f"--format={atom.text} cannot be used with --python, --shell, --tcl"
+            raise Fatal(what)
 
 
 class _Mark:
@@ -89,6 +109,12 @@ def _interpret(piece: Atom | Literal, lookup: Lookup) -> Part | _Mark:
     if isinstance(piece, Literal):
         return piece
     return _Mark(piece) if piece.name in BLOCK_ATOMS else make_field(piece, lookup)
+
+
+def format_atoms(text: bytes) -> list[Atom]:
+    """The fields that a format names, each once; raises `BadFormat`."""
+    atoms = {piece.text: piece for piece in _split(text) if isinstance(piece, Atom)}
+    return [atom for atom in atoms.values() if atom.name not in BLOCK_ATOMS]
 
 
 def _split(text: bytes) -> Iterator[Atom | Literal]:

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyreftable.refs.text import as_text
-
-from ..exits import Fatal
 from .atoms import make_sort_field
 from .fields import NameField
 from .lookup import MissingObject
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
     from .batch import RefBatch
     from .fields import Field
@@ -26,20 +24,23 @@ if TYPE_CHECKING:
 class SortKey:
     """One `--sort` value."""
 
-    __slots__ = ("field", "reverse")
+    __slots__ = ("field", "reverse", "version_key")
 
     def __init__(self, text: str, lookup: Lookup) -> None:
         """Raises `Fatal` for a key that is no field."""
         self.reverse = text.startswith("-")
         name = text.removeprefix("-")
+        self.version_key = None
         if name.startswith(("version:", "v:")):
-            raise Fatal(f"pyreftable does not know this sort key of git: {text}")
+            name = name.partition(":")[2]
+            self.version_key = _version_key(lookup)
         self.field: Field = make_sort_field(name, lookup)
 
     @property
     def is_store_order(self) -> bool:
         """Whether refs come in this order anyway."""
-        return isinstance(self.field, NameField) and self.field.make is None and not self.reverse
+        by_name = isinstance(self.field, NameField) and self.field.make is None
+        return by_name and not self.reverse and self.version_key is None
 
 
 def sort_refs(batch: RefBatch, keys: Sequence[SortKey], *, ignore_case: bool = False) -> RefBatch:
@@ -51,17 +52,36 @@ def sort_refs(batch: RefBatch, keys: Sequence[SortKey], *, ignore_case: bool = F
     if ignore_case:
         order.sort(key=[name.lower() for name in batch.names].__getitem__)
     for key in reversed(keys):
+        if key.version_key is not None:
+            ranks: Sequence[Any] = list(map(key.version_key, key.field.column(batch)))
+            order.sort(key=ranks.__getitem__, reverse=key.reverse)
+            continue
         ranks = _ranks(key.field, batch)
         if ignore_case:
-            ranks = [rank.lower() if isinstance(rank, bytes) else rank for rank in ranks]  # type: ignore[assignment]
+            ranks = [rank.lower() if isinstance(rank, bytes) else rank for rank in ranks]
         order.sort(key=ranks.__getitem__, reverse=key.reverse)
     return batch.ordered(order)
 
 
-def _ranks(field: Field, batch: RefBatch) -> Sequence[bytes] | Sequence[int]:
+def _version_key(lookup: Lookup) -> Callable[[bytes], Any]:
+    """What makes a text comparable as a version."""
+    from functools import cmp_to_key
+
+    from .versions import VersionOrder, configured_suffixes
+
+    suffixes = configured_suffixes(lookup.store.repository.config, lookup.warn or (lambda _: None))
+    return cmp_to_key(VersionOrder(suffixes).compare)
+
+
+def _ranks(field: Field, batch: RefBatch) -> Sequence[Any]:
     try:
         return field.sort_column(batch)
-    except MissingObject as error:
-        name = next(n for n, v in zip(batch.names, batch.values, strict=True) if error.oid in v)
-        what = f"missing object {error.oid.hex()} for {as_text(name)}"
-        raise Fatal(what) from error
+    except MissingObject:
+        pass
+    ranks: list[Any] = []
+    for at, name in enumerate(batch.names):
+        try:
+            ranks += field.sort_column(batch.part(at, at + 1))
+        except MissingObject as error:
+            raise error.about(name) from error
+    return ranks
