@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -175,8 +176,8 @@ def _measure(job: Job, repo: Path, clock: Callable[[], float], *, whole: bool) -
 
 def _processor_time() -> float:
     """Seconds that the processes started, and waited for, have computed."""
-    times = os.times()
-    return times.children_user + times.children_system
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _run(contender: Contender, repo: Path, args: Sequence[str], data: bytes = b"") -> bytes:

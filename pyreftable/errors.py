@@ -32,6 +32,10 @@ class WriteError(CallerError, ValueError):
     """A record or option that a table cannot hold: unsorted, out of range, too big."""
 
 
+class EntryTooLargeError(WriteError):
+    """A record that fits in no block: the block size is too small, or the name too long."""
+
+
 class RefNameError(CallerError, ValueError):
     """A ref name that git's check-ref-format refuses."""
 

@@ -19,7 +19,7 @@ from itertools import islice
 from operator import xor
 from typing import NamedTuple
 
-from .errors import WriteError
+from .errors import EntryTooLargeError, WriteError
 from .format import varint
 from .format.block import INDEX, LOG, OBJ, REF, Run
 from .format.block_writer import BlockWriter
@@ -189,7 +189,8 @@ class TableWriter:
             if end == len(keys):
                 break
             if not block.entries:
-                raise WriteError(f"{keys[end]!r} fits in no block of {self._block_size} bytes")
+                what = f"{keys[end]!r} fits in no block of {self._block_size} bytes"
+                raise EntryTooLargeError(what)
             if keys[end] <= block.last_key:
                 raise WriteError(
                     f"key {keys[end]!r} is not above its predecessor {block.last_key!r}"
@@ -374,7 +375,7 @@ class TableWriter:
                 self._block = self._new_block(OBJ)
             elif payloads[at] == encode_obj_value([])[1]:
                 what = f"object id {keys[at].hex()} fits in no block of {self._block_size} bytes"
-                raise WriteError(what)
+                raise EntryTooLargeError(what)
             else:
                 types[at], payloads[at] = encode_obj_value([])
 

@@ -302,6 +302,6 @@ _OPTIONS: list[Option | Group] = [
     _history("no-contains", "commit", "print only refs which don't contain the commit"),
     options.flag("", "ignore-case", "sorting and filtering are case insensitive"),
     options.flag("", "stdin", "read reference patterns from stdin"),
-    options.flag("", "json", "print one JSON object a line, its members the fields of the format"),
+    options.flag("", "json", "print the fields of the format as JSON, one object a line"),
     options.flag("", "include-root-refs", "also include HEAD ref and pseudorefs"),
 ]

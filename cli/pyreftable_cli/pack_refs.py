@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyreftable.errors import LockError, ReftableError
+from pyreftable.errors import EntryTooLargeError, LockError, ReftableError
 from pyreftable.refs.optimizing import optimize
 
 from .context import encode
@@ -61,6 +61,9 @@ def pack_refs(context: Context, argv: list[str], command: str) -> int:
         optimize(context.store, auto=settings.auto)
     except LockError:
         context.error("unable to compact stack: data is locked")
+        return FAILURE_STATUS
+    except EntryTooLargeError:
+        context.error("unable to compact stack: entry too large")
         return FAILURE_STATUS
     except ReftableError as error:
         context.error(f"unable to compact stack: {error}")

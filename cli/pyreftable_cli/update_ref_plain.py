@@ -43,7 +43,8 @@ def scan(lines: list[str], start: int, ids: ObjectNames) -> PlainUpdates:
     updates = PlainUpdates(start)
     names, new_oids, old_oids = updates.names, updates.new_oids, updates.old_oids
     null, known, full_id = ids.null, ids.full_ids, ids.full_id
-    for line in lines[start:] if start else lines:
+    for at in range(start, len(lines)):
+        line = lines[at]
         words = line.split(" ")
         command = words[0]
         count = len(words)

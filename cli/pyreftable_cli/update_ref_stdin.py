@@ -22,7 +22,7 @@ from .context import decode, encode
 from .exits import Fatal
 from .update_ref_arguments import Arguments, NulArguments, TextArguments
 from .update_ref_commands import Queue
-from .update_ref_plain import scan
+from .update_ref_plain import PlainUpdates, scan
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -72,7 +72,10 @@ class Session:
         return self._queue.transaction
 
     def run(self, stream: BinaryIO) -> int:
-        """Carry out what `stream` says, to its end; the exit status. Raises `Fatal`."""
+        """Carry out what `stream` says, to its end; the exit status.
+
+        Raises `Fatal`, and what a transaction raises.
+        """
         try:
             if self._nul_terminated:
                 self._run_pieces(split_pieces(stream))
@@ -80,8 +83,6 @@ class Session:
                 for block in read_blocks(stream, b"\n"):
                     self._run_block(block)
             self._end()
-        except ReftableError as error:
-            raise Fatal(str(error)) from error
         finally:
             # Git, too, dies without telling the hook; after a commit there is nothing to release.
             self._transaction.release()
@@ -101,30 +102,30 @@ class Session:
         *lines, rest = decode(block).split("\n")
         at = 0
         while at < len(lines):
-            end = self._run_plain(lines, at)
-            if end == at:
-                self._run_line(encode(lines[at]) + b"\n", TextArguments)
-                end = at + 1
+            plain = self._scan(lines, at)
+            end = plain.end
+            if end == at or not self._queue_all(plain):
+                # Where one of many is refused they all go the long way to the right message;
+                # trying again without it would read the others over and over.
+                end = max(end, at + 1)
+                for line in lines[at:end]:
+                    self._run_line(encode(line) + b"\n", TextArguments)
             at = end
         if rest:
             self._run_line(encode(rest), TextArguments)
 
-    def _run_plain(self, lines: list[str], start: int) -> int:
-        """Queue the plain lines from `start` on, all at once; the line where that ended.
+    def _scan(self, lines: list[str], start: int) -> PlainUpdates:
+        """The plain lines from `start` on; none where lines have more to them than they say."""
+        if self._state > _STARTED or not self._queue.is_plain:
+            return PlainUpdates(start)
+        return scan(lines, start, self._names)
 
-        Where anything is wrong with one of them nothing is queued, and they go the long way to
-        the right message.
-        """
+    def _queue_all(self, plain: PlainUpdates) -> bool:
+        """Queue many updates at once; false, and none queued, where one would be refused."""
         queue = self._queue
-        if self._state > _STARTED or not queue.is_plain:
-            return start
-        updates = scan(lines, start, self._names)
-        if updates.end == start:
-            return start
-        done = queue.transaction.queue_many(
-            updates.names, updates.new_oids, updates.old_oids, deref=queue.deref
+        return queue.transaction.queue_many(
+            plain.names, plain.new_oids, plain.old_oids, deref=queue.deref
         )
-        return updates.end if done else start
 
     def _run_pieces(self, pieces: Iterator[bytes]) -> None:
         """Carry out commands given as NUL-terminated pieces."""
@@ -139,7 +140,7 @@ class Session:
         command.run(self, form(self.context, self._names.object_id, line, at))
 
     def _advance(self, state: int) -> None:
-        """Go to the state that a command asks for. Queuing leaves a transaction started."""
+        """Go to the state that a command asks for, if the session may still go there."""
         if self._state == _STARTED and state == _STARTED:
             raise Fatal("cannot restart ongoing transaction")
         if self._state == _PREPARED and state != _CLOSED:

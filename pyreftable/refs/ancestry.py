@@ -70,22 +70,50 @@ def ahead_behind(
     if not tips or not bases:
         return [[] for _ in tips]
     masks = Counter(_Painter(history, [*bases, *tips]).masks.values())
-    return [
-        [_difference(masks, 1 << at, 1 << base) for base in range(len(bases))]
-        for at in range(len(bases), len(bases) + len(tips))
-    ]
+    positions = range(len(bases), len(bases) + len(tips))
+    columns = [_differences(masks, base, positions) for base in range(len(bases))]
+    return [list(row) for row in zip(*columns, strict=True)]
 
 
-def _difference(masks: Counter[int], one: int, other: int) -> tuple[int, int]:
-    """How many commits have the bit `one` and not the bit `other`, and the reverse."""
-    ahead = behind = 0
+def _differences(masks: Counter[int], base: int, tips: Iterable[int]) -> list[tuple[int, int]]:
+    """For each of the bits `tips`: how many commits have it and not `base`, and the reverse."""
+    total = 0
+    common, apart = _BitCounts(), _BitCounts()
     for mask, count in masks.items():
-        if mask & one:
-            if not mask & other:
-                ahead += count
-        elif mask & other:
-            behind += count
-    return ahead, behind
+        if mask >> base & 1:
+            total += count
+            common.add(mask, count)
+        else:
+            apart.add(mask, count)
+    return [(apart.count(tip), total - common.count(tip)) for tip in tips]
+
+
+class _BitCounts:
+    """How often each bit was set, in all bits at once: plane `n` has digit `n` of each count.
+
+    Adding a mask takes two operations on long integers on average, however many bits it has.
+    """
+
+    def __init__(self) -> None:
+        self._planes: list[int] = []
+
+    def add(self, mask: int, count: int) -> None:
+        """Count each bit of `mask` that often."""
+        for digit in range(count.bit_length()):
+            if count >> digit & 1:
+                self._carry(mask, digit)
+
+    def _carry(self, mask: int, digit: int) -> None:
+        planes = self._planes
+        while mask:
+            while len(planes) <= digit:
+                planes.append(0)
+            planes[digit], mask = planes[digit] ^ mask, planes[digit] & mask
+            digit += 1
+
+    def count(self, bit: int) -> int:
+        """How often the bit was set."""
+        return sum((plane >> bit & 1) << digit for digit, plane in enumerate(self._planes))
 
 
 class _Painter:
@@ -146,8 +174,11 @@ def nearest_base(history: History, tip: str, bases: Sequence[str | None]) -> int
     """The position in `bases` of the one that `tip` most likely branched off from.
 
     Only first parents count: that base is chosen whose line of first parents meets the one of
-    `tip` soonest, the first of them if there are several; `None` if no base does.
+    `tip` soonest, the first of them if there are several; `None` if no base does. A base that is
+    `tip` itself comes before all others.
     """
+    if tip in bases:
+        return bases.index(tip)
     # How far from `tip` the line of a commit meets that of `tip`; `None` where it never does.
     distances: dict[str, int | None] = {}
     for at, oid in enumerate(_first_parents(history, tip)):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ..errors import EntryTooLargeError, TransactionError
 from ..format.records import (
     DELETION,
     OID,
@@ -36,7 +37,11 @@ if TYPE_CHECKING:
 
 
 def commit(transaction: Transaction, plan: Plan) -> None:
-    """Write and publish; releases the plan's locks in any case."""
+    """Write and publish; releases the plan's locks in any case.
+
+    Raises `TransactionError` for what fits in no block, with the reason as its cause, and
+    `StorageError`.
+    """
     try:
         for stack_plan in plan.stacks.values():
             run = stack_plan.run
@@ -47,6 +52,8 @@ def commit(transaction: Transaction, plan: Plan) -> None:
                 stack_plan.addition.write_table(table.fill)
         for stack_plan in plan.stacks.values():
             stack_plan.addition.commit()
+    except EntryTooLargeError as error:
+        raise TransactionError("reftable: transaction failure: entry too large") from error
     finally:
         plan.release()
     run_transaction_hook(transaction, "committed")

@@ -386,7 +386,9 @@ def test_help(repo: Path, tmp_path: Path) -> None:
         assert ours.status == 0
         assert ours.stdout.startswith(b"usage: git for-each-ref [--count=<count>]")
         if git_is_followed():
-            assert ours == run_theirs(["for-each-ref", "-h"], folder)
+            lines = ours.stdout.splitlines()
+            shown = [line for line in lines if b"json" not in line]
+            assert shown == run_theirs(["for-each-ref", "-h"], folder).stdout.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -699,7 +701,8 @@ def test_a_pattern_reads_only_its_prefix(
     args = ["for-each-ref", "refs/tags/many/000*", "refs/heads/main", "refs/tags/many/0001"]
     assert run_here(args, copy, monkeypatch) == 0
     assert len(capfd.readouterr().out.splitlines()) == 11
-    assert watch.prefixes == [b"refs/heads/main", b"refs/tags/many/000"]
+    # Where objects are looked at, so are the refs that may replace them.
+    assert watch.prefixes == [b"refs/heads/main", b"refs/replace/", b"refs/tags/many/000"]
     assert watch.runs <= 4
 
 
@@ -711,13 +714,6 @@ def test_count_stops_reading(
     assert run_here(["for-each-ref", "--count=1"], copy, monkeypatch) == 0
     assert len(capfd.readouterr().out.splitlines()) == 1
     assert watch.runs <= 20
-
-
-def test_what_needs_history_or_contents_is_refused_clearly(repo: Path) -> None:
-    for argument in ("--merged", "--contains=HEAD", "--format=%(authorname)"):
-        ours = run_ours(["for-each-ref", argument], repo)
-        assert ours.status == 128
-        assert ours.stderr.startswith(b"fatal: pyreftable does not ")
 
 
 def test_works_without_git(copy: Path) -> None:

@@ -87,7 +87,15 @@ class Scene:
         start = time.monotonic()
         processes = [
             subprocess.Popen(
-                [sys.executable, "-m", "tests.faults.increments", kind, str(self.repo), str(share), str(seed)],
+                [
+                    sys.executable,
+                    "-m",
+                    "tests.faults.increments",
+                    kind,
+                    str(self.repo),
+                    str(share),
+                    str(seed),
+                ],
                 cwd=Path(__file__).parents[2],
                 env=self.env,
                 stdout=subprocess.PIPE,

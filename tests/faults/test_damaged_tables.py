@@ -29,7 +29,7 @@ def sample(options: WriteOptions, hash: HashAlgorithm, count: int) -> Intact:
     for number in range(count):
         name, kind = (
             b"refs/%x/%02d/%s" % (number // 8, number, b"x" * 12),
-            (1, 2, 1, 0, 3)[number % 5],
+            (2, 1, 2, 0, 3)[number % 5],
         )
         refs.append(ref(name, 1 + number % 3 * 60, kind, make_value(name, kind, hash.size)))
     logs = []

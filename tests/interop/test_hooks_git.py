@@ -373,10 +373,15 @@ class TestProgram:
         assert sides.outcome.status == 128
 
     def test_it_is_asked_while_the_lock_is_held(self, sides: Sides) -> None:
-        body = '{ echo "== $1"; ls .git/reftable | grep lock; } >>"$LOG"; test "$1" != prepared\n'
+        body = (
+            '{ echo "== hook $1"; ls .git/reftable | grep lock; } >>"$LOG"; test "$1" != prepared\n'
+        )
         sides.install("plain/.git", "#!/bin/sh\n" + body)
         sides.run("plain", "update-ref", "refs/lock/x", "OID", same_output=git_is_followed())
-        assert sides.both[1].calls()[-2:] == ["prepared\ntables.list.lock\n", "aborted\n"]
+        assert sides.both[1].calls()[-2:] == [
+            "hook prepared\ntables.list.lock\n",
+            "hook aborted\n",
+        ]
 
     def test_without_a_first_line_it_is_for_the_shell(self, sides: Sides) -> None:
         sides.install("plain/.git", _HOOK.partition("\n")[2])

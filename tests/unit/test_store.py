@@ -276,7 +276,7 @@ class TestWorktrees:
                 assert store.read("worktrees/one/HEAD") == c1
 
     def test_a_bare_repository_has_no_main_path(self, repo: Path) -> None:
-        run_git(["clone", "-q", "--bare", "--ref-format=reftable", repo, "../bare.git"], repo)
+        run_git(["clone", "-q", "--bare", "--ref-format=reftable", str(repo), "../bare.git"], repo)
         bare = repo.parent / "bare.git"
         run_git(["worktree", "add", "-q", "--detach", "../linked", "main"], bare)
         for place in (bare, repo.parent / "linked"):

@@ -385,6 +385,19 @@ def test_a_full_disk_changes_nothing(
     )
 
 
+def test_what_fits_in_no_block(repo: Path, objects: Objects) -> None:
+    settings = ["reftable.blockSize=100"]
+    with RefStore.open(os.fspath(repo), environ=git_env(repo), config=settings) as store:
+        transaction = store.transaction()
+        transaction.create(f"refs/heads/{'x' * 100}", objects.commits[0])
+        with pytest.raises(TransactionError, match="transaction failure: entry too large"):
+            transaction.commit()
+        assert not lock_of(repo).exists()
+        with store.transaction() as transaction:
+            transaction.create("refs/heads/x", objects.commits[0])
+        assert store.read("refs/heads/x") == objects.commits[0]
+
+
 def test_all_tables_are_written_before_the_first_list_is_swapped(
     repo: Path, objects: Objects, monkeypatch: pytest.MonkeyPatch
 ) -> None:

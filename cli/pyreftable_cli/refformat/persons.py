@@ -44,6 +44,9 @@ def person(atom: Atom, lookup: Lookup) -> Field:
         return _name_field(atom, lookup, find_line)
     if part == "email":
         return _email_field(atom, lookup, find_line)
+    if atom.argument is not None and role != "creator":
+        # No form of a whole line is known; git takes any for one that never applies.
+        return _text_field(atom, lookup, find_line, lambda _: b"")
     return _text_field(atom, lookup, find_line, _first_line)
 
 

@@ -122,7 +122,8 @@ class TrailerFormat:
             shown += (options.separator if shown else b"") + text
             if trailer.key is None:
                 shown = shown.rstrip(_SPACE)
-        return shown
+        # A separator may be a NUL, which ends the text of a field.
+        return shown.partition(b"\0")[0]
 
     def _shown(self, trailer: Trailer) -> bytes | None:
         options, flags = self._options, self._options.flags
