@@ -267,9 +267,7 @@ class Table:
         following = self._block(position, end)
         if following.type == kind:
             return following
-        if following.type == INDEX and index and kind != INDEX:
-            return None
-        if kind == INDEX:
+        if following.type == INDEX and index:
             return None
         raise following.error(f"in the section of type {kind.decode()!r}")
 

@@ -23,7 +23,7 @@ from .errors import EntryTooLargeError, WriteError
 from .format import varint
 from .format.block import INDEX, LOG, OBJ, REF, Run
 from .format.block_writer import BlockWriter
-from .format.header import MAX_BLOCK_SIZE, Footer, Header, encode_footer, encode_header
+from .format.header import MAX_BLOCK_SIZE, MAX_ID_LEN, Footer, Header, encode_footer, encode_header
 from .format.records import (
     OID,
     OID_AND_PEELED,
@@ -353,9 +353,12 @@ class TableWriter:
         return position
 
     def _write_obj_section(self) -> None:
-        self._start_section(OBJ)
         oids = sorted(self._positions_of)
         id_len = max(_longest_shared_prefix(oids), 1) + 1
+        if id_len > MAX_ID_LEN:
+            # The footer has no room for it; git lets it spill into the section's position.
+            return
+        self._start_section(OBJ)
         for start in range(0, len(oids), _CHUNK):
             self._add_objs(oids[start : start + _CHUNK], id_len)
         self._positions_of = {}

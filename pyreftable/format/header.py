@@ -21,6 +21,7 @@ from ..hashes import BY_FORMAT_ID, SHA1, HashAlgorithm
 
 MAGIC = b"REFT"
 MAX_BLOCK_SIZE = (1 << 24) - 1
+MAX_ID_LEN = 31
 _FIXED = Struct(">4sB3sQQ")
 _POSITIONS = Struct(">QQQQQ")
 _CRC = Struct(">I")

@@ -78,6 +78,7 @@ def _push_remote(branch: str, config: Settings) -> str:
 
 
 def _tracking(remote: str, refname: str, config: Settings) -> str:
+    remote = _known_by_url(remote, config)
     tracking = apply_refspecs(config.get_all(f"remote.{remote}.fetch"), refname)
     if tracking is None:
         raise RevisionError(
@@ -86,16 +87,64 @@ def _tracking(remote: str, refname: str, config: Settings) -> str:
     return tracking
 
 
+def _known_by_url(remote: str, config: Settings) -> str:
+    """The one remote that is pushed to the URL `remote`; `remote` itself if that is a name."""
+    names = config.subsections("remote")
+    if remote in names:
+        return remote
+    urls = {
+        name: config.get_all(f"remote.{name}.pushurl") or config.get_all(f"remote.{name}.url")
+        for name in names
+    }
+    matches = [name for name in names if remote in urls[name]]
+    return matches[0] if len(matches) == 1 else remote
+
+
 def apply_refspecs(refspecs: Iterable[str], refname: str) -> str | None:
-    """What the first of `refspecs` (`[+]SOURCE:DESTINATION`) that matches makes of `refname`."""
+    """What the first of `refspecs` (`[+]SOURCE:DESTINATION`) that matches makes of `refname`.
+
+    `None` too where a negative one (`^SOURCE`) forbids it.
+    """
+    refspecs = list(refspecs)
+    if _is_excluded(refspecs, refname):
+        return None
     for refspec in refspecs:
         source, colon, destination = refspec.removeprefix("+").rpartition(":")
-        if not colon or refspec.startswith("^"):
-            continue
-        if source == refname:
-            return destination
-        start, star, end = source.partition("*")
-        fits = len(refname) >= len(start) + len(end)
-        if star and fits and refname.startswith(start) and refname.endswith(end):
-            return destination.replace("*", refname[len(start) : len(refname) - len(end)], 1)
+        if colon and not refspec.startswith("^"):
+            mapped = _mapped(source, destination, refname)
+            if mapped is not None:
+                return mapped
     return None
+
+
+def _mapped(source: str, destination: str, refname: str) -> str | None:
+    """`destination` for `refname`, if `source` matches it: as it is, or with one star."""
+    if source == refname:
+        return destination
+    start, star, end = source.partition("*")
+    fits = len(refname) >= len(start) + len(end)
+    if star and fits and refname.startswith(start) and refname.endswith(end):
+        return destination.replace("*", refname[len(start) : len(refname) - len(end)], 1)
+    return None
+
+
+def _is_excluded(refspecs: list[str], refname: str) -> bool:
+    """Whether a negative refspec matches a source that a positive one can make of `refname`.
+
+    That git takes the name for a destination here makes negative refspecs matter only where both
+    sides of a refspec are alike.
+    """
+    negative = [refspec[1:] for refspec in refspecs if refspec.startswith("^")]
+    if not negative:
+        return False
+    sources = []
+    for refspec in refspecs:
+        if not refspec.startswith("^"):
+            source, _, destination = refspec.removeprefix("+").partition(":")
+            key = (destination or source) if "*" in source else source
+            sources.append(_mapped(key, source, refname))
+    return any(
+        source is not None and _mapped(pattern, pattern, source) is not None
+        for pattern in negative
+        for source in sources
+    )

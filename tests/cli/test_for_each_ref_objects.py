@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from pyreftable.refs.objects import StoredObjects
 from tests.cli.for_each_ref_scene import Objects, check, make_scene, set_refs
+from tests.cli.test_for_each_ref import run_here
 from tests.cli.twin_cases import ours
 from tests.support import git_env, run_git
 from tests.twins import git_is_followed, run_ours
@@ -199,6 +202,33 @@ def test_replaced_objects(sha1: Path, tmp_path: Path) -> None:
     for command in ("", "-c core.useReplaceRefs=false ", "--no-replace-objects "):
         check(f"{command}for-each-ref '--format=%(refname) %(subject) %(parent)'", copy)
         check(f"{command}for-each-ref", copy)
+        check(f"{command}for-each-ref --contains=refs/heads/root refs/heads refs/tags", copy)
+        check(f"{command}for-each-ref '--format=%(ahead-behind:HEAD)' refs/heads", copy)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reads"),
+    [
+        (["--format=%(tree) %(refname) %(subject) %(authordate)", "--sort=creatordate"], 1),
+        (["--format=%(subject)%(ahead-behind:HEAD)", "--merged=HEAD", "refs/heads/person"], 1),
+        (["--format=%(refname)%(objectname)%(upstream)%(push:remotename)%(worktreepath)"], 0),
+        (["--format=%(*objectname)%(refname:short)%(symref)", "--sort=version:refname"], 0),
+    ],
+)
+def test_how_often_objects_are_read(
+    sha1: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], reads: int
+) -> None:
+    """At most once, and not at all for what refs say themselves."""
+    read: Counter[str] = Counter()
+    real_read = StoredObjects.read
+
+    def counted(stored: StoredObjects, hexid: str) -> tuple[str, bytes]:
+        read[hexid] += 1
+        return real_read(stored, hexid)
+
+    monkeypatch.setattr(StoredObjects, "read", counted)
+    assert run_here(["for-each-ref", *arguments], sha1, monkeypatch) == 0
+    assert max(read.values(), default=0) == reads
 
 
 def test_how_objects_are_stored(sha1: Path, tmp_path: Path) -> None:

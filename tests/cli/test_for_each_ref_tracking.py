@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.for_each_ref_scene import Objects, check, set_refs
-from tests.support import init_repo, run_git
-from tests.twins import run_ours
+from tests.command_server import Outcome
+from tests.support import git_env, init_repo, run_git
+from tests.twins import git_is_followed, run_ours, run_theirs
 
 CONFIG = """\
 [remote "origin"]
@@ -118,6 +119,9 @@ SETTINGS = [
     "-c remote.pushDefault=other -c push.default=current",
     "-c remote.origin.mirror=true",
     "-c remote.origin.push=refs/heads/*:refs/heads/*",
+    "-c remote.origin.push=refs/heads/*:refs/heads/* -c remote.origin.push=^refs/heads/equal",
+    "-c remote.origin.push=refs/heads/equal:refs/heads/x -c remote.origin.push=^refs/heads/e*",
+    "-c remote.origin.fetch=^refs/heads/main",
 ]
 
 
@@ -125,6 +129,17 @@ SETTINGS = [
 def test_what_branches_follow(repo: Path, settings: str) -> None:
     fields = "|".join(f"%(upstream{form})|%(push{form})" for form in FORMS)
     check(f"{settings} for-each-ref '--format=%(refname) {fields}|%(*upstream:short)'", repo)
+
+
+def test_remotes_known_by_their_url(repo: Path) -> None:
+    """Since git 2.55 a push to the URL of one remote counts as a push to that remote."""
+    command = ["-c", "push.default=current", "-c", "remote.o.url=https://example.com/x.git"]
+    command += ["-c", "remote.o.fetch=+refs/heads/*:refs/remotes/o/*"]
+    command += ["for-each-ref", "--format=%(push)", "refs/heads/url"]
+    expected = Outcome(0, b"refs/remotes/o/url\n", b"")
+    assert run_ours(command, repo) == expected
+    if git_is_followed():
+        assert run_theirs(command, repo) == expected
 
 
 @pytest.mark.parametrize(
@@ -207,7 +222,5 @@ def test_color_ends_with_the_line(repo: Path, text: str) -> None:
 def test_colors_of_a_pager(repo: Path) -> None:
     args = ["for-each-ref", "--format=%(color:red)", "refs/tags/v1"]
     for term, expected in (("xterm", b"\033[31m\033[m\n"), ("dumb", b"\n")):
-        from tests.support import git_env
-
         env = git_env(repo) | {"TERM": term, "GIT_PAGER_IN_USE": "1"}
         assert run_ours(args, repo, env=env).stdout == expected

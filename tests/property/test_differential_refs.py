@@ -58,14 +58,16 @@ def _comparable(theirs: Outcome, ours: Outcome) -> bool:
     if theirs.status < 0 or b"BUG:" in theirs.stderr:
         # Git itself fell over.
         return False
-    if ours != theirs and any(_TWICE in outcome.stderr for outcome in (theirs, ours)):
-        # Git searches for names by bisection in a list to which it appends: it may miss one.
+    both = theirs.stderr + ours.stderr
+    if ours != theirs and any(text in both for text in _BISECTED):
+        # Git looks for a transaction's names by bisection in a list to whose end it has added
+        # those that symrefs lead to: it may miss one, or see the other of two first.
         return False
     rejected_by_old = not git_is_followed() and b"rejected " in ours.stdout
     return not (is_newer(theirs) or is_newer(ours) or rejected_by_old)
 
 
-_TWICE = b"(including one via symref "
+_BISECTED = (b"(including one via symref ", b"at the same time")
 
 
 @given(steps=st.lists(sessions, min_size=1, max_size=6))

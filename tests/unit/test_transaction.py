@@ -386,10 +386,10 @@ def test_a_full_disk_changes_nothing(
 
 
 def test_what_fits_in_no_block(repo: Path, objects: Objects) -> None:
-    settings = ["reftable.blockSize=100"]
+    settings = ["reftable.blockSize=256"]
     with RefStore.open(os.fspath(repo), environ=git_env(repo), config=settings) as store:
         transaction = store.transaction()
-        transaction.create(f"refs/heads/{'x' * 100}", objects.commits[0])
+        transaction.create(f"refs/heads/{'x' * 300}", objects.commits[0])
         with pytest.raises(TransactionError, match="transaction failure: entry too large"):
             transaction.commit()
         assert not lock_of(repo).exists()

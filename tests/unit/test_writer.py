@@ -328,6 +328,16 @@ class TestSections:
         assert table.footer.obj_id_len == 3
         assert b"o" in {block.type for block in table.blocks()}
 
+    def test_no_obj_section_where_its_ids_would_not_fit_the_footer(self) -> None:
+        """Five bits hold their length: two SHA-256 ids that share 31 bytes need one more."""
+        for shared, has_objs in ((30, True), (31, False)):
+            values = [(bytes(shared) + bytes([at]) * 32)[:32] for at in range(60)]
+            records = [ref(b"refs/%02d" % at, value=value) for at, value in enumerate(values)]
+            table = open_table(build(records, [log("a", size=32)], hash=SHA256, options=SMALL))
+            assert bool(table.footer.obj) is has_objs
+            assert [list(table.refs_for(value)) for value in values] == [[r] for r in records]
+            assert len(list(table.logs())) == 1
+
     @pytest.mark.parametrize("kind", [0, 3])
     def test_no_obj_blocks_without_ids(self, kind: int) -> None:
         """Deletions and symrefs hold none; an index of objects then has nothing to list."""

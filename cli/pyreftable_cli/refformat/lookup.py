@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from binascii import hexlify
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -90,7 +91,7 @@ class Lookup:
         if self.opens_objects:
             content = self.content(oid)
             return content.kind.encode(), len(content.body)
-        found = self._store.objects.info(self._replaced(oid))
+        found = self._store.objects.info(self.replaced(oid.hex()))
         if found is None:
             raise MissingObject(oid)
         return found[0].encode(), found[1]
@@ -104,7 +105,7 @@ class Lookup:
         from .content import ObjectContent
 
         try:
-            kind, body = self._store.objects.read(self._replaced(oid))
+            kind, body = self._store.objects.read(self.replaced(oid.hex()))
         except ObjectMissingError:
             raise MissingObject(oid) from None
         try:
@@ -118,10 +119,13 @@ class Lookup:
         self._contents[oid] = content
         return content
 
-    def _replaced(self, oid: bytes) -> str:
-        """The hex id of the object that stands in for `oid`: `oid` itself, most often."""
-        text = oid.hex()
-        return self._replacements.get(text, text) if self._replacements else text
+    def opened(self, oid: bytes) -> ObjectContent | None:
+        """An object's content if it has been read already."""
+        return self._contents.get(oid)
+
+    def replaced(self, oid: str) -> str:
+        """The object (hex) that stands in for `oid`: `oid` itself, most often."""
+        return self._replacements.get(oid, oid) if self._replacements else oid
 
     @cached_property
     def _replacements(self) -> dict[str, str]:
@@ -148,7 +152,10 @@ class Lookup:
         """The commits of the repository."""
         from pyreftable.refs.history import History
 
-        return History(self._store.objects, self._store.repository.common_dir)
+        from .shared_objects import SharedObjects
+
+        shared = SharedObjects(self._store.objects, self)
+        return History(shared, self._store.repository.common_dir)
 
     @cached_property
     def mailmap(self) -> Mailmap:
@@ -167,7 +174,12 @@ class Lookup:
     def commit_of(self, value: bytes) -> str | None:
         """The commit (hex) that a value is, or that its tag leads to; `None` if there is none."""
         if value not in self._commits:
-            self._commits[value] = self.history.commit_of(value[-self.hash_size :].hex())
+            oid = value[-self.hash_size :]
+            if self.opens_objects:
+                # A field is about to open it; then it serves the walk too.
+                with suppress(MissingObject):
+                    self.content(oid)
+            self._commits[value] = self.history.commit_of(oid.hex())
         return self._commits[value]
 
     def complain_of_no_commit(self, oid: str) -> None:
