@@ -15,10 +15,14 @@ if TYPE_CHECKING:
         CallerError,
         ConfigError,
         DataError,
+        EntryTooLargeError,
+        FatalRevisionError,
         FormatError,
+        HookError,
         LockError,
         ObjectMissingError,
         OutdatedError,
+        PackedRefsError,
         RefNameError,
         ReftableError,
         Rejection,
@@ -45,8 +49,9 @@ __version__ = "0.1.0"
 
 _HOME = {
     "errors": (
-        "CallerError ConfigError DataError FormatError LockError ObjectMissingError OutdatedError "
-        "RefNameError ReftableError Rejection RepositoryError RevisionError StorageError "
+        "CallerError ConfigError DataError EntryTooLargeError FatalRevisionError FormatError "
+        "HookError LockError ObjectMissingError OutdatedError PackedRefsError RefNameError "
+        "ReftableError Rejection RepositoryError RevisionError StorageError "
         "TableVanishedError TransactionError WorldError WriteError"
     ),
     "format.records": "LogRecord RefRecord",

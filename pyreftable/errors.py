@@ -44,6 +44,10 @@ class RevisionError(CallerError, LookupError):
     """An object name (id, ref, `HEAD~2`) that does not name an object."""
 
 
+class FatalRevisionError(RevisionError):
+    """An object name at which git stops with this very message, rather than call it invalid."""
+
+
 class Rejection(Enum):
     """Why a transaction refuses an update; the values are git's `rejected` reasons."""
 
@@ -94,6 +98,13 @@ class FormatError(DataError, ValueError):
         if self.offset is not None:
             where += f", offset {self.offset}"
         return f"{where}: {self.what}"
+
+
+class PackedRefsError(FormatError):
+    """A `packed-refs` that git refuses; the message is git's, and names the file itself."""
+
+    def __str__(self) -> str:
+        return self.what
 
 
 class ConfigError(DataError, ValueError):

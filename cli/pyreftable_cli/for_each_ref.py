@@ -118,8 +118,8 @@ class _Command:
         names = self.settings.points_at
         if not names:
             return frozenset()
-        from pyreftable.errors import RevisionError
-        from pyreftable.refs.revision import FatalRevisionError, resolve_object_name
+        from pyreftable.errors import FatalRevisionError, RevisionError
+        from pyreftable.refs.revision import resolve_object_name
 
         context, ids = self.context, []
         for name in names:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pyreftable.errors import RefNameError, RevisionError
+from pyreftable.errors import FatalRevisionError, RefNameError, RevisionError
 from pyreftable.refs.names import check_refname
 from pyreftable.refs.reflog import find_reflog
-from pyreftable.refs.revision import FatalRevisionError, resolve_object_name
+from pyreftable.refs.revision import resolve_object_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from pyreftable.errors import ConfigError, HookError, ReftableError, RevisionError
-from pyreftable.refs.revision import FatalRevisionError, resolve_object_name
+from pyreftable.errors import (
+    ConfigError,
+    FatalRevisionError,
+    HookError,
+    ReftableError,
+    RevisionError,
+)
+from pyreftable.refs.revision import resolve_object_name
 
 from .exits import UsageExit
 from .options import flag, string

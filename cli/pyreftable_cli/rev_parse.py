@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from pyreftable.errors import RefNameError, RevisionError
+from pyreftable.errors import FatalRevisionError, RefNameError, RevisionError
 from pyreftable.refs.names import dwim_candidates, shorten
-from pyreftable.refs.revision import FatalRevisionError, resolve_object_name
+from pyreftable.refs.revision import resolve_object_name
 
 from .context import encode
 from .exits import UsageExit

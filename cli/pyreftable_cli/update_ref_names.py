@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyreftable.errors import RevisionError
+from pyreftable.errors import FatalRevisionError, RevisionError
 
 from .exits import Fatal
 
@@ -54,7 +54,8 @@ class ObjectNames:
         oid = self.full_id(name)
         if oid is not None:
             return oid
-        from pyreftable.refs.revision import FatalRevisionError, resolve_object_name
+        from pyreftable.errors import FatalRevisionError
+        from pyreftable.refs.revision import resolve_object_name
 
         try:
             found = resolve_object_name(self._context.store, name, warn=self._context.warning)

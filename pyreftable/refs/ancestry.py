@@ -24,14 +24,6 @@ if TYPE_CHECKING:
 _SLOP = 5
 
 
-class UnreadableCommit(ObjectMissingError):
-    """The commit `oid` (hex), which history leads to, is missing or damaged."""
-
-    def __init__(self, oid: str) -> None:
-        super().__init__(f"could not parse commit {oid}")
-        self.oid = oid
-
-
 class Contains:
     """Whether the history of a commit holds any of `wanted`; remembers what it found out."""
 
@@ -42,24 +34,30 @@ class Contains:
     def __call__(self, tip: str) -> bool:
         """Whether `tip` is one of the wanted commits or descends from one.
 
-        Raises `UnreadableCommit` at an ancestor that is missing: it might have been one.
+        Raises `ObjectMissingError` at an ancestor that is missing: it might have been one. The
+        message ends with its id.
         """
         known, pending = self._known, [tip]
+        # Replaced commits can make history run in circles.
+        path: set[str] = set()
         while pending:
             oid = pending[-1]
             if oid in known:
-                pending.pop()
+                path.discard(pending.pop())
                 continue
+            path.add(oid)
             commit = self._history.commit(oid)
             if commit is None:
-                raise UnreadableCommit(oid)
-            parents = commit.parents
-            if any(known.get(parent) for parent in parents):
+                raise ObjectMissingError(f"could not parse commit {oid}")
+            if any(known.get(parent) for parent in commit.parents):
                 known[oid] = True
-            elif all(parent in known for parent in parents):
+                continue
+            unknown = (p for p in commit.parents if p not in known and p not in path)
+            parent = next(unknown, None)
+            if parent is None:
                 known[oid] = False
             else:
-                pending.append(next(parent for parent in parents if parent not in known))
+                pending.append(parent)
         return known[tip]
 
 
@@ -202,7 +200,9 @@ def nearest_base(history: History, tip: str, bases: Sequence[str | None]) -> int
 
 
 def _first_parents(history: History, oid: str) -> Iterable[str]:
-    while True:
+    met: set[str] = set()
+    while oid not in met:
+        met.add(oid)
         yield oid
         commit = history.commit(oid)
         if commit is None or not commit.parents:

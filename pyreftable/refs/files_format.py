@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ..errors import FormatError
+from ..errors import FormatError, PackedRefsError
 from ..format.records import OID, OID_AND_PEELED, SYMREF, LogRecord, RefRecord
 
 PACKED_HEADER = b"# pack-refs with: peeled fully-peeled sorted \n"
@@ -157,10 +157,3 @@ def _is_zone(text: bytes) -> bool:
 def _bad(what: str, line: bytes, path: str) -> FormatError:
     shown = line[:80].decode("utf-8", "surrogateescape")
     return PackedRefsError(f"{what} line in {path}: {shown}")
-
-
-class PackedRefsError(FormatError):
-    """A `packed-refs` that git refuses; the message is git's, and names the file itself."""
-
-    def __str__(self) -> str:
-        return self.what

@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..errors import ObjectMissingError, RefNameError, RevisionError
+from ..errors import FatalRevisionError, ObjectMissingError, RefNameError, RevisionError
 from .branch_names import expand_branch, prior_checkout, split_selector
 from .names import check_refname, dwim_candidates
 from .object_content import commit_parents, commit_tree, parse_tag, tree_entries
@@ -33,10 +33,6 @@ _TYPES = frozenset({"commit", "tree", "blob", "tag", "object"})
 
 # More digits than git's limit on generations and parents (2**31 - 1) has.
 _TOO_MANY_DIGITS = 11
-
-
-class FatalRevisionError(RevisionError):
-    """An object name at which git stops with this very message, rather than call it invalid."""
 
 
 class _Found(NamedTuple):
@@ -213,13 +209,15 @@ class _Resolver:
     def _resolved(self, refname: str) -> _Found | None:
         try:
             resolved = self.store.resolve(refname)
+            oid, is_symref = resolved.oid, resolved.is_symref
         except RefNameError:
-            return None
-        if resolved.oid is None:
-            if resolved.is_symref and refname != "HEAD":
+            # Either it is no name at all, or a symref that leads in circles, or to no name.
+            oid, is_symref = None, check_refname(refname, allow_onelevel=True)
+        if oid is None:
+            if is_symref and refname != "HEAD":
                 self.warn(f"ignoring dangling symref {refname}")
             return None
-        return _Found(resolved.name, resolved.oid, 1)
+        return _Found(resolved.name, oid, 1)
 
     def _logged_ref(self, text: str) -> _Found | None:
         """The ref with a log that `text` is short for, or the one that its symref leads to."""

@@ -198,7 +198,9 @@ def test_mailmap_of_a_bare_repository(sha1: Path, tmp_path: Path) -> None:
 def test_replaced_objects(sha1: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(sha1, copy)
-    run_git(["replace", "refs/heads/root", "refs/tags/light"], copy)
+    tree = run_git(["rev-parse", "refs/tags/tree"], copy).stdout.decode().strip()
+    other = Objects(copy, "sha1").commit(tree, message="instead\n")
+    run_git(["replace", "refs/tags/light", other], copy)
     for command in ("", "-c core.useReplaceRefs=false ", "--no-replace-objects "):
         check(f"{command}for-each-ref '--format=%(refname) %(subject) %(parent)'", copy)
         check(f"{command}for-each-ref", copy)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyreftable.errors import RevisionError
-from pyreftable.refs.revision import FatalRevisionError, resolve_object_name
+from pyreftable.errors import FatalRevisionError, RevisionError
+from pyreftable.refs.revision import resolve_object_name
 from pyreftable.refs.store import RefStore
 from tests.support import FIXED_TIME, git_env, init_repo, run_git
 

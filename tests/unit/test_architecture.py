@@ -14,7 +14,23 @@ LIBRARY = ROOT / "pyreftable"
 COMMANDS = ROOT / "cli" / "pyreftable_cli"
 
 # Lower rooms first; a module may import from its own room and from those before it.
-ROOMS = ("errors hashes", "format", "ranged table writer", "merged table_check", "probe", "stack", "refs")
+ROOMS = (
+    "errors hashes",
+    "format ranged",
+    "table writer",
+    "merged table_check",
+    "probe",
+    "stack",
+    "refs",
+)
+    "errors hashes",
+    "format",
+    "ranged table writer",
+    "merged table_check",
+    "probe",
+    "stack",
+    "refs",
+)
 HEIGHT = {name: height for height, names in enumerate(ROOMS) for name in names.split()}
 
 

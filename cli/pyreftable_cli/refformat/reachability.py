@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyreftable.errors import RevisionError
-from pyreftable.refs.ancestry import Contains, UnreadableCommit
+from pyreftable.errors import FatalRevisionError, ObjectMissingError, RevisionError
+from pyreftable.refs.ancestry import Contains
 from pyreftable.refs.history import Reachable
 
 from ..exits import USAGE_STATUS, CommandExit, Fatal
@@ -48,9 +48,9 @@ class HistoryFilter:
             try:
                 for value in batch.values:
                     flags.append(self._passes(value))
-            except UnreadableCommit as error:
+            except ObjectMissingError as error:
                 yield batch.part(0, len(flags)).where(flags)
-                self._lookup.complain(f"Could not read {error.oid}")
+                self._lookup.complain(f"Could not read {str(error).rpartition(' ')[2]}")
                 self._lookup.complain(str(error))
                 raise Fatal("failed to check reachability") from None
             yield batch.where(flags)
@@ -68,7 +68,7 @@ class HistoryFilter:
         return Contains(history, commits), option == "contains"
 
     def _commit(self, option: str, name: str) -> str:
-        from pyreftable.refs.revision import FatalRevisionError, resolve_object_name
+        from pyreftable.refs.revision import resolve_object_name
 
         lookup = self._lookup
         try:
