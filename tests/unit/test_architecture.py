@@ -23,14 +23,6 @@ ROOMS = (
     "stack",
     "refs",
 )
-    "errors hashes",
-    "format",
-    "ranged table writer",
-    "merged table_check",
-    "probe",
-    "stack",
-    "refs",
-)
 HEIGHT = {name: height for height, names in enumerate(ROOMS) for name in names.split()}
 
 
