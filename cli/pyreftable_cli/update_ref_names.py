@@ -54,7 +54,6 @@ class ObjectNames:
         oid = self.full_id(name)
         if oid is not None:
             return oid
-        from pyreftable.errors import FatalRevisionError
         from pyreftable.refs.revision import resolve_object_name
 
         try:
