@@ -156,22 +156,30 @@ def _merge_window(queue: list[_Cursor], merged: Run) -> None:
     records go in first, newer ones replace them.
     """
     high = min(cursor.run.keys[-1] for cursor in queue if cursor.key <= queue[0].run.keys[-1])
-    rows: dict[bytes, tuple[int, bytes, int]] = {}
+    parts = []
     left = []
-    is_log = not queue[0].run.update_indexes
     for cursor in sorted(queue, key=lambda cursor: cursor.age):
-        start = cursor.position
-        end = bisect_right(cursor.run.keys, high, start)
-        keys, types, values, indexes = cursor.run.slice(start, end)
-        rows.update(zip(keys, zip(types, values, indexes or repeat(0)), strict=True))  # noqa: B905
+        end = bisect_right(cursor.run.keys, high, cursor.position)
+        if end > cursor.position:
+            parts.append(cursor.run.slice(cursor.position, end))
         if cursor.move(end):
             left.append(cursor)
+    newest = parts[-1]
+    same = all(part.keys == newest.keys for part in parts)
+    _extend(merged, newest if same else _woven(parts))
+    queue[:] = left
+    heapify(queue)
+
+
+def _woven(parts: Sequence[Run]) -> Run:
+    """One run of several that overlap, oldest first."""
+    rows: dict[bytes, tuple[int, bytes, int]] = {}
+    for keys, types, values, indexes in parts:
+        rows.update(zip(keys, zip(types, values, indexes or repeat(0)), strict=True))  # noqa: B905
     ordered = sorted(rows)
     columns = zip(*map(rows.__getitem__, ordered), strict=True)
     types, values, indexes = (list(column) for column in columns)
-    _extend(merged, Run(ordered, types, values, [] if is_log else indexes))
-    queue[:] = left
-    heapify(queue)
+    return Run(ordered, types, values, indexes if parts[0].update_indexes else [])
 
 
 def _extend(merged: Run, run: Run) -> None:

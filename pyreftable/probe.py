@@ -12,7 +12,7 @@ is a seek of the merged iterator, as in older git.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import compress
 
 from .format.block import Run
@@ -20,6 +20,7 @@ from .format.records import DELETION, RefRecord
 from .merged import Merged
 
 _FEW = 8
+_SLASH = ord("/")
 
 
 def refs_among(merged: Merged, names: Sequence[bytes]) -> dict[bytes, RefRecord]:
@@ -31,15 +32,19 @@ def refs_among(merged: Merged, names: Sequence[bytes]) -> dict[bytes, RefRecord]
     pending = names
     for table in reversed(merged.tables):
         settled: set[bytes] = set()
-        for run, start, end in table.runs_among(pending):
-            settled |= _collect(run, pending[start:end], found)
+        for run, start, end, _ in table.runs_among(pending):
+            settled |= _collect(run, pending[start:end], settled, found)
         if settled:
             pending = [name for name in pending if name not in settled]
     return found
 
 
-def _collect(run: Run, names: Sequence[bytes], found: dict[bytes, RefRecord]) -> set[bytes]:
-    """Add the run's live refs among `names` to `found`; all of `names` that it has, tombstones too.
+def _collect(
+    run: Run, names: Sequence[bytes], settled: set[bytes], found: dict[bytes, RefRecord]
+) -> set[bytes]:
+    """Add the run's live refs among `names`, less what is settled, to `found`.
+
+    The result is all of these names that the run has, tombstones too.
 
     What is there is told by whole sets: most of a batch's names are usually not, or are deleted.
     """
@@ -49,6 +54,7 @@ def _collect(run: Run, names: Sequence[bytes], found: dict[bytes, RefRecord]) ->
         hits = {names[0]} if keys[at] == names[0] else set()
     else:
         hits = set(keys).intersection(names)
+    hits -= settled
     if not hits:
         return hits
     alive = hits.intersection(compress(keys, types)) if DELETION in types else hits
@@ -60,40 +66,67 @@ def _collect(run: Run, names: Sequence[bytes], found: dict[bytes, RefRecord]) ->
 
 def has_refs_below(merged: Merged, names: Sequence[bytes]) -> bool:
     """Whether any of the sorted `names` has a live ref below it (`name/...`)."""
-    folders = [name + b"/" for name in names]
-    if len(folders) < _FEW or merged.suppress_deletions:
-        return any(first_ref_below(merged, folder) is not None for folder in folders)
-    folders.sort()
-    for table in merged.tables:
-        for run, start, end in table.runs_among(folders):
-            keys = run.keys
-            within = folders[start:end]
-            if not _lie_below(keys, within):
-                continue
-            for folder in within:
-                at = bisect_left(keys, folder)
-                # A hit may be a tombstone, or hidden by one.
-                if keys[at].startswith(folder) and first_ref_below(merged, folder) is not None:
-                    return True
-    return False
+    if len(names) < _FEW or merged.suppress_deletions:
+        return any(first_ref_below(merged, name + b"/") is not None for name in names)
+    return survey(merged, names)[1]
 
 
-def _lie_below(keys: Sequence[bytes], folders: Sequence[bytes]) -> bool:
-    """Whether some of the keys may lie below one of the sorted folders.
+def survey(merged: Merged, names: Sequence[bytes]) -> tuple[dict[bytes, RefRecord], bool]:
+    """What `refs_among` and `has_refs_below` say of the names, in one pass over the blocks."""
+    if len(names) < _FEW or merged.suppress_deletions:
+        return refs_among(merged, names), has_refs_below(merged, names)
+    found: dict[bytes, RefRecord] = {}
+    settled: set[bytes] = set()
+    suspects: set[bytes] = set()
+    for table in reversed(merged.tables):
+        tails: list[bytes] = []
+        for run, start, end, follows in table.runs_among(names):
+            within = names[start:end]
+            settled |= _collect(run, within, settled, found)
+            first = run.keys[0]
+            if not follows or any(first.startswith(tail + b"/") for tail in tails):
+                suspects.update(tails)
+            suspects.update(_above(run.keys, within, names))
+            tails = _tails(run.keys[-1], names)
+        suspects.update(tails)
+    return found, any(first_ref_below(merged, name + b"/") is not None for name in suspects)
 
-    Most blocks hold one directory's refs, side by side. Then only that directory and those that
-    it lies in can be among the folders, which spares the batch a search for each name.
+
+def _above(
+    keys: Sequence[bytes], within: Sequence[bytes], names: Sequence[bytes]
+) -> Iterator[bytes]:
+    """Those names that a block's keys lie below; `within` are the names that fall into it.
+
+    Most blocks hold one directory's refs, side by side: then only that directory and those that
+    it lies in can be above, which spares the batch a search for each name.
     """
-    home = keys[0].rpartition(b"/")[0] + b"/"
-    depth = home.count(b"/")
-    if not keys[-1].startswith(home) or b"\n".join(keys).count(b"/") != depth * len(keys):
-        return True
-    while home != b"/":
-        at = bisect_left(folders, home)
-        if at < len(folders) and folders[at] == home:
-            return True
-        home = home[:-1].rpartition(b"/")[0] + b"/"
-    return False
+    home = keys[0].rpartition(b"/")[0]
+    depth = home.count(b"/") + 1
+    if keys[-1].startswith(home + b"/") and b"\n".join(keys).count(b"/") == depth * len(keys):
+        while home:
+            if _has(names, home):
+                yield home
+            home = home.rpartition(b"/")[0]
+        return
+    for name in within:
+        folder = name + b"/"
+        at = bisect_left(keys, folder)
+        if at < len(keys) and keys[at].startswith(folder):
+            yield name
+
+
+def _tails(last: bytes, names: Sequence[bytes]) -> list[bytes]:
+    """Names below which only keys after a block can lie, if its last key is `last`.
+
+    For `name <= last < name/` the name is `last`, or what precedes a byte smaller than the slash.
+    """
+    cuts = [at for at, byte in enumerate(last) if byte < _SLASH and at]
+    return [name for name in (*(last[:cut] for cut in cuts), last) if _has(names, name)]
+
+
+def _has(names: Sequence[bytes], name: bytes) -> bool:
+    at = bisect_left(names, name)
+    return at < len(names) and names[at] == name
 
 
 def first_ref_below(

@@ -125,14 +125,15 @@ class Table:
             return iter(())
         return self._runs(REF, 0, self.footer.ref_index, self._ref_end(), start)
 
-    def runs_among(self, names: Sequence[bytes]) -> Iterator[tuple[Run, int, int]]:
+    def runs_among(self, names: Sequence[bytes]) -> Iterator[tuple[Run, int, int, bool]]:
         """For sorted names: whole blocks, each with the slice of `names` that falls into it.
 
         A name falls into the first block whose last key is not below it; names past the last
-        block are left out.
+        block are left out. The fourth item says whether the block follows the one before at once.
         """
         index, end = self.footer.ref_index, self._ref_end()
         at, count = 0, len(names) if self.has_refs else 0
+        after = -1
         while at < count:
             block = self._land(REF, 0, index, end, names[at])
             run = self._decode(block, block.records, block.restarts)
@@ -144,7 +145,8 @@ class Table:
                 block = following
                 run = self._decode(block, block.records, block.restarts)
             stop = bisect_right(names, run.keys[-1], at)
-            yield run, at, stop
+            yield run, at, stop, block.offset == after
+            after = block.offset + block.full_size
             at = stop
 
     def refs_for(self, oid: bytes) -> Iterator[RefRecord]:
@@ -186,9 +188,8 @@ class Table:
 
     # Blocks
 
-    def blocks(self) -> Iterator[Block]:
-        """Every block in file order; for those who look at the file itself."""
-        position = 0
+    def blocks(self, position: int = 0) -> Iterator[Block]:
+        """Every block from `position` on, in file order; for who looks at the file itself."""
         while position < self._end and (self.has_refs or self.has_logs):
             block = self._block(position, self._end)
             yield block

@@ -17,6 +17,7 @@ from .format.check import BlockRecord, Problem, check_block, name_of, positions_
 from .format.header import footer_size, header_size
 from .format.records import split_log_key
 from .format.varint import decode as decode_varint
+from .progress import SILENCE, Progress
 from .ranged import RangedReader
 from .table import Table
 
@@ -38,21 +39,23 @@ class _Listed(NamedTuple):
     position: int
 
 
-def check_table(source: RangedReader, path: str) -> Iterator[Problem]:
+def check_table(source: RangedReader, path: str, progress: Progress = SILENCE) -> Iterator[Problem]:
     """What is wrong with the table in `source`, which messages call `path`; nothing if all is well.
 
-    Reads the whole table. Never raises `FormatError`.
+    Reads the whole table. `progress` is told of its refs and log entries. Never raises
+    `FormatError`.
     """
     try:
         table = Table(source, path)
     except FormatError as error:
         yield Problem.of(error, path)
         return
-    yield from _TableCheck(source, table).run()
+    yield from _TableCheck(source, table, progress).run()
 
 
 class _TableCheck:
-    def __init__(self, source: RangedReader, table: Table) -> None:
+    def __init__(self, source: RangedReader, table: Table, progress: Progress) -> None:
+        self.progress = progress
         self.read = source.read
         self.table = table
         self.path = table.path
@@ -103,6 +106,8 @@ class _TableCheck:
                 what = f"key {records[0].key!r} is not above {last!r} in the block before"
                 yield self._problem(block, what, records[0].at, records[0].key)
             last = records[-1].key
+            if kind != OBJ:
+                self.progress.advance(len(records))
             yield from self._check_records(block, records, objs)
             blocks.append(_Listed(last, position))
             position = block.offset + block.full_size

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..format.block import Run
 from ..format.records import DELETION, OID, OID_AND_PEELED, SYMREF, RefRecord
 from ..merged import Merged
-from ..probe import refs_among
+from ..probe import survey
 from .conflicts import in_the_way, views_of
 from .names import LOGGED_PREFIXES, PER_WORKTREE_PREFIXES
 from .settings import log_all_ref_updates
@@ -128,12 +128,12 @@ def plan_run(
     keys = batch.keys
     if _may_have_logs(merged, keys[0], keys[-1]):
         return None
-    current = refs_among(merged, keys)
+    current, is_above = survey(merged, keys)
     null = store.hash.null
-    if not _old_ids_hold(batch, current, null):
+    if is_above or not _old_ids_hold(batch, current, null):
         return None
     unborn = [key for key in keys if key not in current] if current else keys
-    if in_the_way(views_of(store), unborn, keys):
+    if in_the_way(views_of(store), unborn, keys, merged):
         return None
     return _run(batch, current, null, peeled, addition.next_update_index)
 

@@ -114,16 +114,24 @@ def _views_below(store: RefStore, refname: str) -> list[Merged]:
     return views_of(store)
 
 
-def in_the_way(views: Iterable[Merged], keys: Sequence[bytes], touched: Sequence[bytes]) -> bool:
+def in_the_way(
+    views: Iterable[Merged],
+    keys: Sequence[bytes],
+    touched: Sequence[bytes],
+    surveyed: Merged | None = None,
+) -> bool:
     """Whether anything at all conflicts with the new names `keys`, sorted: the fast answer.
 
-    `touched` are all names of the transaction.
+    `touched` are all names of the transaction; in the view `surveyed` nothing lies below them.
     """
     touched_folders = _folders(touched)
     if not touched_folders.isdisjoint(touched):
         return True
     folders = sorted(touched_folders if keys is touched else _folders(keys))
-    return any(refs_among(view, folders) or has_refs_below(view, keys) for view in views)
+    return any(
+        refs_among(view, folders) or (view is not surveyed and has_refs_below(view, keys))
+        for view in views
+    )
 
 
 def _folders(names: Iterable[bytes]) -> set[bytes]:

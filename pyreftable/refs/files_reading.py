@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import DataError, ObjectMissingError, RepositoryError
 from ..format.records import OID, LogRecord, RefRecord
+from ..progress import SILENCE, Progress, counted_one_by_one
 from .files_format import (
     PackedRefs,
     parse_log_line,
@@ -37,13 +38,21 @@ _MAX_LOOSE_SIZE = 1 << 16
 class FilesReader:
     """The refs in `folder`; `objects` is asked which of them are annotated tags.
 
-    Methods raise `DataError` for what is no ref, and `RepositoryError` if the disk refuses.
+    `progress` is told of loose refs and of logs, one file each. Methods raise `DataError` for what
+    is no ref, and `RepositoryError` if the disk refuses.
     """
 
-    def __init__(self, folder: str, algorithm: HashAlgorithm, objects: ObjectStore) -> None:
+    def __init__(
+        self,
+        folder: str,
+        algorithm: HashAlgorithm,
+        objects: ObjectStore,
+        progress: Progress = SILENCE,
+    ) -> None:
         self.folder = folder
         self.hash = algorithm
         self._objects = objects
+        self.progress = progress
 
     def refs(self, broken: Callable[[str, str], object]) -> list[RefRecord]:
         """All refs in byte order of their names, update index 0.
@@ -96,7 +105,8 @@ class FilesReader:
         """Name and ref of each file, in no order; where it holds none, the reason."""
         names = [name for name in _entries(self.folder) if is_root_ref(name)]
         names += _files_below(self.folder, "refs")
-        for name in names:
+        self.progress.start("Reading loose refs", len(names))
+        for name in counted_one_by_one(names, self.progress):
             if name.endswith(".lock"):
                 continue
             record, reason = self.read_loose(name)
@@ -141,7 +151,9 @@ def number_logs(reader: FilesReader, first_index: int) -> tuple[list[LogRecord],
     records: list[LogRecord] = []
     index = first_index
     null = reader.hash.null
-    for name in reader.log_names():
+    names = reader.log_names()
+    reader.progress.start("Reading logs", len(names))
+    for name in counted_one_by_one(names, reader.progress):
         entries = reader.log(name) or [LogRecord(as_bytes(name), 0, null, null)]
         numbered = [entry._replace(update_index=index + at) for at, entry in enumerate(entries)]
         index += len(entries)

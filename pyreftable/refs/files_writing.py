@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import DataError, ObjectMissingError, RepositoryError
 from ..format.records import OID, SYMREF, LogRecord, RefRecord
+from ..progress import SILENCE, Progress
 from .files_format import format_log_line, format_loose_ref, format_packed_refs, with_peeled
 from .names import check_refname, is_per_worktree_ref, is_root_ref
 from .text import as_text
@@ -22,8 +23,13 @@ if TYPE_CHECKING:
 _CHUNK = 4096
 
 
-def write_refs(folder: str, records: Iterable[RefRecord], objects: ObjectStore) -> None:
-    """Write live refs, which are in name order, into `folder`.
+def write_refs(
+    folder: str,
+    records: Iterable[RefRecord],
+    objects: ObjectStore,
+    progress: Progress = SILENCE,
+) -> None:
+    """Write live refs, which are in name order, into `folder`; `progress` is told of them.
 
     Raises `DataError` for a ref that files cannot hold, `RepositoryError` if the disk refuses.
     """
@@ -37,9 +43,10 @@ def write_refs(folder: str, records: Iterable[RefRecord], objects: ObjectStore) 
             raise DataError(f"'{name}' would be no ref outside of a reftable")
         if record.value_type == SYMREF or "/" not in name or is_per_worktree_ref(name):
             _write(folder, name, [format_loose_ref(record)])
+            progress.advance(1)
         else:
             packed.append(record)
-    _write(folder, "packed-refs", format_packed_refs(_all_peeled(packed, objects)))
+    _write(folder, "packed-refs", format_packed_refs(_all_peeled(packed, objects, progress)))
 
 
 def make_folders(folder: str) -> None:
@@ -68,7 +75,9 @@ def _write_log(folder: str, name: bytes, lines: list[bytes]) -> None:
         _write(folder, "logs/" + as_text(name), reversed(lines))
 
 
-def _all_peeled(records: list[RefRecord], objects: ObjectStore) -> Iterable[RefRecord]:
+def _all_peeled(
+    records: list[RefRecord], objects: ObjectStore, progress: Progress
+) -> Iterable[RefRecord]:
     """The records, each annotated tag with its peeled id, as the header will promise.
 
     A table may lack it: git's own migration to reftable leaves it out.
@@ -78,6 +87,7 @@ def _all_peeled(records: list[RefRecord], objects: ObjectStore) -> Iterable[RefR
         objects.prefetch(record.value.hex() for record in part if record.value_type == OID)
         for record in part:
             yield with_peeled(record, _peel(record, objects))
+        progress.advance(len(part))
 
 
 def _peel(record: RefRecord, objects: ObjectStore) -> bytes | None:

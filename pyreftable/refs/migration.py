@@ -24,9 +24,11 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..errors import CallerError, RepositoryError
+from ..progress import SILENCE, Progress, counted_one_by_one, estimated_logs, estimated_refs
 from ..stack import Stack, StackOptions
 from .config_writing import ConfigFile
 from .creation import STUB_HEAD, STUB_HEADS, set_format, share
@@ -48,19 +50,24 @@ _FILES_PARTS = ("logs", "packed-refs")
 
 
 def migrate(
-    repository: Repository, ref_storage: str, *, reflogs: bool = True, dry_run: bool = False
+    repository: Repository,
+    ref_storage: str,
+    *,
+    reflogs: bool = True,
+    dry_run: bool = False,
+    progress: Progress = SILENCE,
 ) -> str | None:
     """Store the refs of `repository` as `ref_storage` ("files" or "reftable") from now on.
 
     With `dry_run` the new storage is only written; the folder that holds it is returned. Without
-    `reflogs` they are dropped. Raises `CallerError` where there is nothing to do or git refuses,
-    `DataError` for a ref that cannot be moved, `LockError`, `StorageError`, `RepositoryError`;
-    then the repository is as before.
+    `reflogs` they are dropped. `progress` is told of refs and log entries. Raises `CallerError`
+    where there is nothing to do or git refuses, `DataError` for a ref that cannot be moved,
+    `LockError`, `StorageError`, `RepositoryError`; then the repository is as before.
     """
     _refuse(repository, ref_storage)
     with _locked_config(repository) as config, _open_objects(repository) as objects:
         move = _ToFiles if ref_storage == "files" else _ToReftable
-        return move(repository, config, objects).run(reflogs=reflogs, dry_run=dry_run)
+        return move(repository, config, objects, progress).run(reflogs=reflogs, dry_run=dry_run)
 
 
 def _refuse(repository: Repository, ref_storage: str) -> None:
@@ -94,10 +101,17 @@ def _open_objects(repository: Repository) -> Iterator[ObjectStore]:
 class _Migration:
     """What both directions share."""
 
-    def __init__(self, repository: Repository, config: ConfigFile, objects: ObjectStore) -> None:
+    def __init__(
+        self,
+        repository: Repository,
+        config: ConfigFile,
+        objects: ObjectStore,
+        progress: Progress,
+    ) -> None:
         self.repository = repository
         self.config = config
         self.objects = objects
+        self.progress = progress
         self.git_dir = repository.common_dir
         self.options: StackOptions = stack_options(repository)
         self.aside = ""
@@ -139,11 +153,12 @@ class _Migration:
 
     def _remove_file_refs(self, *, keep: frozenset[str]) -> None:
         """Delete refs and logs that are files, but for root refs in `keep` and HEAD."""
+        self.progress.start("Deleting old files")
         for name in _FILES_PARTS:
-            _remove(self._path(name))
+            _remove(self._path(name), self.progress)
         for name in os.listdir(self._path("refs")):
             if os.path.isdir(self._path(f"refs/{name}")) or name != "heads":
-                _remove(self._path(f"refs/{name}"))
+                _remove(self._path(f"refs/{name}"), self.progress)
         for name in os.listdir(self.git_dir):
             if is_root_ref(name) and name != "HEAD" and name not in keep and self._is_ref(name):
                 _remove(self._path(name))
@@ -177,15 +192,20 @@ class _ToReftable(_Migration):
         return None
 
     def _write_table(self, *, reflogs: bool) -> None:
-        reader = FilesReader(self.git_dir, self.repository.hash, self.objects)
+        progress = self.progress
+        reader = FilesReader(self.git_dir, self.repository.hash, self.objects, progress)
         refs = reader.refs(refuse_broken)
         logs, after = number_logs(reader, 1) if reflogs else ([], 2)
         folder = os.path.join(self.aside, "reftable")
         os.mkdir(folder)
 
+        each = partial(counted_one_by_one, progress=progress)
+
         def fill(writer: TableWriter) -> None:
-            writer.add_refs(ref._replace(update_index=1) for ref in refs)
-            writer.add_logs(logs)
+            progress.start("Writing refs", len(refs))
+            writer.add_refs(each(ref._replace(update_index=1) for ref in refs))
+            progress.start("Writing log entries", len(logs))
+            writer.add_logs(each(logs))
 
         with Stack.open(folder, self.options) as stack, stack.addition() as addition:
             addition.write_table(fill, min_update_index=1, max_update_index=max(1, after - 1))
@@ -226,11 +246,14 @@ class _ToFiles(_Migration):
         return None
 
     def _write_files(self, merged: Merged, *, reflogs: bool) -> None:
+        progress = self.progress
+        progress.start("Writing refs", estimated_refs(merged.tables))
         live = (record for record in merged.refs() if not record.is_deletion)
-        write_refs(self.aside, live, self.objects)
+        write_refs(self.aside, live, self.objects, progress)
         if reflogs:
+            progress.start("Writing log entries", estimated_logs(merged.tables))
             entries = (entry for entry in merged.logs() if not entry.is_deletion)
-            write_logs(self.aside, entries)
+            write_logs(self.aside, counted_one_by_one(entries, progress))
         self._share_aside()
 
     def _move_all_in(self) -> None:
@@ -260,8 +283,13 @@ def storage_refusals() -> Iterator[None]:
         raise RepositoryError(what) from error
 
 
-def _remove(path: str) -> None:
+def _remove(path: str, progress: Progress = SILENCE) -> None:
     if os.path.isdir(path) and not os.path.islink(path):
+        # Many thousands of logs take their time; `rmtree` would not tell.
+        for folder, _, files in os.walk(path):
+            for name in files:
+                os.unlink(os.path.join(folder, name))
+                progress.advance(1)
         shutil.rmtree(path)
     elif os.path.lexists(path):
         os.unlink(path)

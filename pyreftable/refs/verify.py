@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import FormatError, ReftableError
 from ..merged import Merged
+from ..progress import SILENCE, Progress, estimated_logs, estimated_refs
 from ..stack import DirectoryStorage
 from ..stack.check import (
     StackReport,
@@ -59,17 +60,20 @@ class Finding(NamedTuple):
 
 
 def verify(
-    store: RefStore, severities: Severities, note: Callable[[str], object] | None = None
+    store: RefStore,
+    severities: Severities,
+    note: Callable[[str], object] | None = None,
+    progress: Progress = SILENCE,
 ) -> Iterator[Finding]:
     """Everything that is wrong with the refs of all worktrees.
 
-    `note` is told what is being looked at, in git's words. Raises nothing but what reading the
-    configuration or listing the worktrees raises.
+    `note` is told what is being looked at, in git's words, `progress` how far it is. Raises
+    nothing but what reading the configuration or listing the worktrees raises.
     """
     tell = note or (lambda _: None)
     for name in (None, *(worktree.name for worktree in store.repository.worktrees())):
         tell("Checking references consistency")
-        yield from _StackCheck(store, name, severities, tell).run()
+        yield from _StackCheck(store, name, severities, tell, progress).run()
 
 
 class _StackCheck:
@@ -81,6 +85,7 @@ class _StackCheck:
         worktree: str | None,
         severities: Severities,
         note: Callable[[str], object],
+        progress: Progress,
     ) -> None:
         folder = os.path.join(store.repository.ref_directory(worktree), "reftable")
         self.store = store
@@ -88,6 +93,7 @@ class _StackCheck:
         self.prefix = "" if worktree is None else f"worktrees/{worktree}/"
         self.severities = severities
         self.note = note
+        self.progress = progress
         self.storage = DirectoryStorage(folder)
 
     def run(self) -> Iterator[Finding]:
@@ -114,6 +120,10 @@ class _StackCheck:
     # Tables
 
     def _tables(self, report: StackReport) -> Iterator[Finding]:
+        tables = [table for _, table in report.tables]
+        if self.progress is not SILENCE:
+            records = estimated_refs(tables) + estimated_logs(tables)
+            self.progress.start("Checking records", records)
         for name, table in report.tables:
             self.note(f"Checking table: {name}")
             if not has_valid_name(name):
@@ -123,7 +133,7 @@ class _StackCheck:
             else:
                 problem = check_range(name, table)
                 yield from self._stored([problem] if problem else [], "warning")
-            yield from self._stored(check_content(table.path))
+            yield from self._stored(check_content(table.path, self.progress))
         yield from self._stored(check_order(self.storage, report))
 
     def _stored(self, problems: Iterable[Problem], severity: str = "error") -> Iterator[Finding]:
@@ -144,8 +154,11 @@ class _StackCheck:
     def _refs(self, report: StackReport) -> Iterator[Finding]:
         merged = Merged([table for _, table in report.tables])
         above: list[bytes] = []
+        if self.progress is not SILENCE:
+            self.progress.start("Checking refs", estimated_refs(merged.tables))
         try:
             for record in merged.refs():
+                self.progress.advance(1)
                 if not record.is_deletion:
                     yield from self._one_ref(as_text(record.refname), record)
                     yield from self._in_the_way(record.refname, above)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from ..errors import FormatError, StorageError
 from ..format.check import Problem
 from ..hashes import HashAlgorithm
+from ..progress import SILENCE, Progress
 from ..ranged import MappedFile
 from ..table import Table
 from ..table_check import check_table
@@ -95,7 +96,7 @@ def check_order(storage: DirectoryStorage, report: StackReport) -> Iterator[Prob
         last = table
 
 
-def check_content(path: str) -> Iterator[Problem]:
+def check_content(path: str, progress: Progress = SILENCE) -> Iterator[Problem]:
     """What is wrong inside the table at `path`; see `table_check`. Raises nothing."""
     try:
         source = MappedFile(path)
@@ -103,7 +104,7 @@ def check_content(path: str) -> Iterator[Problem]:
         yield Problem(path, None, str(error))
         return
     try:
-        yield from check_table(source, path)
+        yield from check_table(source, path, progress)
     finally:
         source.close()
 

@@ -26,6 +26,7 @@ from ..format.header import footer_size, header_size
 from ..format.records import LogRecord
 from ..hashes import SHA1
 from ..merged import Merged
+from ..progress import SILENCE, Progress, counted, estimated_logs, estimated_refs
 from ..table import Table
 from ..writer import TableWriter
 from .addition import Publication
@@ -92,7 +93,7 @@ def compaction_required(snapshot: Snapshot, options: StackOptions, *, geometric:
 # Entry points, behind the methods of `Stack`
 
 
-def auto_compact(stack: Stack) -> bool:
+def auto_compact(stack: Stack, progress: Progress = SILENCE) -> bool:
     """See `Stack.auto_compact`."""
 
     def choose(snapshot: Snapshot) -> Segment:
@@ -101,10 +102,10 @@ def auto_compact(stack: Stack) -> bool:
     # Most commits need no compaction, and should not lock the list a second time to see that.
     if choose(stack.snapshot()) == NOTHING:
         return False
-    return _compact(stack, choose, None, best_effort=True)
+    return _compact(stack, choose, None, best_effort=True, progress=progress)
 
 
-def compact_all(stack: Stack, expiry: LogExpiry | None) -> bool:
+def compact_all(stack: Stack, expiry: LogExpiry | None, progress: Progress = SILENCE) -> bool:
     """See `Stack.compact_all`."""
 
     def choose(snapshot: Snapshot) -> Segment:
@@ -113,7 +114,7 @@ def compact_all(stack: Stack, expiry: LogExpiry | None) -> bool:
 
     if choose(stack.snapshot()) == NOTHING:
         return False
-    return _compact(stack, choose, expiry, best_effort=False)
+    return _compact(stack, choose, expiry, best_effort=False, progress=progress)
 
 
 def compact_range(stack: Stack, first: int, last: int, expiry: LogExpiry | None) -> bool:
@@ -141,6 +142,7 @@ def _compact(
     expiry: LogExpiry | None,
     *,
     best_effort: bool,
+    progress: Progress = SILENCE,
 ) -> bool:
     """Merge what `choose` says of the locked list; with `best_effort`, what of it can be locked."""
     locks: list[Lock] = []
@@ -149,7 +151,8 @@ def _compact(
         if not tables:
             return False
         stack.stats.compactions += 1
-        file = _write_merged(stack, tables, expiry, drop_deletions=is_base)
+        copy = _Copying(expiry, progress)
+        file = _write_merged(stack, tables, copy, drop_deletions=is_base)
         try:
             _replace_range(stack, tables, file)
         finally:
@@ -188,7 +191,7 @@ def _lock_range(
 
 
 def _write_merged(
-    stack: Stack, tables: dict[str, Table], expiry: LogExpiry | None, *, drop_deletions: bool
+    stack: Stack, tables: dict[str, Table], copy: _Copying, *, drop_deletions: bool
 ) -> TableFile | None:
     """Step 4: an unnamed file with the tables' records, or `None` if none is left."""
     merging = list(tables.values())
@@ -204,7 +207,7 @@ def _write_merged(
             max_update_index=high,
         )
         merged = Merged(merging, suppress_deletions=drop_deletions)
-        _copy_records(merged, writer, expiry)
+        copy.run(merged, writer)
         writer.finish()
         stack.stats.records_compacted += writer.refs_written + writer.logs_written
         if writer.is_empty:
@@ -217,15 +220,26 @@ def _write_merged(
     return file
 
 
-def _copy_records(merged: Merged, writer: TableWriter, expiry: LogExpiry | None) -> None:
-    """Stream all records; without an expiry nobody has to look into the log entries."""
-    for run in merged.ref_runs():
-        writer.add_ref_run(run)
-    if expiry is not None:
-        writer.add_logs(_unexpired(merged.logs(), expiry))
-        return
-    for run in merged.log_runs():
-        writer.add_log_run(run)
+class _Copying(NamedTuple):
+    """How records are copied: which log entries have expired, and who is told."""
+
+    expiry: LogExpiry | None
+    progress: Progress
+
+    def run(self, merged: Merged, writer: TableWriter) -> None:
+        """Stream all records; without an expiry nobody has to look into the log entries."""
+        progress = self.progress
+        if progress is not SILENCE:
+            progress.start("Merging refs", estimated_refs(merged.tables))
+        for run in counted(merged.ref_runs(), progress):
+            writer.add_ref_run(run)
+        if progress is not SILENCE:
+            progress.start("Merging log entries", estimated_logs(merged.tables))
+        if self.expiry is not None:
+            writer.add_logs(_unexpired(merged.logs(), self.expiry))
+            return
+        for run in counted(merged.log_runs(), progress):
+            writer.add_log_run(run)
 
 
 def _unexpired(logs: Iterator[LogRecord], expiry: LogExpiry) -> Iterator[LogRecord]:

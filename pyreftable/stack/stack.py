@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ..errors import CallerError
+from ..progress import SILENCE, Progress
 from .options import LogExpiry, StackOptions, StackStats
 from .snapshot import Snapshot, load_snapshot
 from .storage import DirectoryStorage, Listing, Storage
@@ -112,24 +113,26 @@ class Stack:
 
     # Compaction
 
-    def auto_compact(self) -> bool:
+    def auto_compact(self, progress: Progress = SILENCE) -> bool:
         """Compact as the geometric rule says; whether anything was compacted.
 
-        Leaves out tables that another compaction has locked. Raises `LockError` when the list is
-        locked, or when fewer than two tables are left.
+        Leaves out tables that another compaction has locked. `progress` is told of the records
+        that are merged. Raises `LockError` when the list is locked, or when fewer than two tables
+        are left.
         """
         from .compaction import auto_compact
 
-        return auto_compact(self)
+        return auto_compact(self, progress)
 
-    def compact_all(self, expiry: LogExpiry | None = None) -> bool:
+    def compact_all(self, expiry: LogExpiry | None = None, progress: Progress = SILENCE) -> bool:
         """Merge all tables into one; whether anything was done. Raises `LockError`.
 
-        One table alone is only rewritten when there is an `expiry`.
+        One table alone is only rewritten when there is an `expiry`. `progress` is told of the
+        records that are merged.
         """
         from .compaction import compact_all
 
-        return compact_all(self, expiry)
+        return compact_all(self, expiry, progress)
 
     def compact_range(self, first: int, last: int, expiry: LogExpiry | None = None) -> bool:
         """Merge the tables `first` to `last` (inclusive) of `cached`; whether anything was done.

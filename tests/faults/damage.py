@@ -137,11 +137,14 @@ class _Reading:
         if refs is None or runs is None:
             return
         found = {
-            name for run, start, end in runs for name in names[start:end] if name in set(run.keys)
+            name
+            for run, start, end, _ in runs
+            for name in names[start:end]
+            if name in set(run.keys)
         }
         assert found == {record.refname for record in refs}
         last = max((record.refname for record in refs), default=b"")
-        covered = [name for _, start, end in runs for name in names[start:end]]
+        covered = [name for _, start, end, _ in runs for name in names[start:end]]
         assert covered == [name for name in names if name <= last]
 
     def check_oid_lookups(self, refs: list[RefRecord] | None) -> None:

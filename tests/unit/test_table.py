@@ -288,7 +288,7 @@ class TestRunsAmong:
             + [b"a", b"refs/heads/1"]
         )
         covered = []
-        for run, start, end in table.runs_among(names):
+        for run, start, end, _ in table.runs_among(names):
             assert start < end
             assert all(name <= run.keys[-1] for name in names[start:end])
             for name in names[start:end]:
