@@ -27,7 +27,12 @@ class OutputError(Exception):
 
 
 class _RawOutput(io.RawIOBase):
-    """Standard output, unbuffered. An error of its own: other files may fail in a command, too."""
+    """Standard output, unbuffered. An error of its own: other files may fail in a command, too.
+
+    It is raised once: the buffer tries to write again when it is finalized, and would complain.
+    """
+
+    _is_broken = False
 
     def writable(self) -> bool:
         return True
@@ -39,9 +44,12 @@ class _RawOutput(io.RawIOBase):
         return os.isatty(STDOUT)
 
     def write(self, data: ReadableBuffer) -> int:
+        if self._is_broken:
+            return memoryview(data).nbytes
         try:
             return os.write(STDOUT, data)
         except OSError as error:
+            self._is_broken = True
             raise OutputError(error) from error
 
 
@@ -62,6 +70,14 @@ def write_error(data: bytes) -> None:
             data = data[os.write(STDERR, data) :]
     except OSError:
         pass
+
+
+def is_terminal(descriptor: int) -> bool:
+    """Whether a standard stream leads to a terminal; not if it is closed."""
+    try:
+        return os.isatty(descriptor)
+    except OSError:
+        return False
 
 
 def reserve_descriptors() -> None:

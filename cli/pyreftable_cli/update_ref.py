@@ -53,7 +53,7 @@ class _Settings:
 
 def main(context: Context, argv: Sequence[str]) -> int:
     """Run the command; its exit status."""
-    if list(argv) != ["-h"]:
+    if list(argv) not in (["-h"], ["--help"], ["--help-all"]):
         # As in git, no repository is the first complaint.
         context.store  # noqa: B018
     settings = _Settings()
@@ -99,7 +99,7 @@ def _delete(
     old = _old_id(context, ObjectNames(context), old_name)
     try:
         transaction = context.store.transaction(settings.message or "")
-        # Of old, an old id of all zeros means "whatever it is" here.
+        # As git has always had it, all zeros mean "whatever it holds" here.
         expected = old if old and any(old) else None
         transaction.delete(refname, expected, deref=not settings.no_deref)
         transaction.commit()
