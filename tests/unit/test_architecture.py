@@ -18,7 +18,7 @@ ROOMS = (
     "errors hashes",
     "format ranged",
     "table writer",
-    "merged table_check",
+    "merged table_check progress",
     "probe",
     "stack",
     "refs",
@@ -76,4 +76,4 @@ def test_public_names_exist_and_are_documented() -> None:
     for name in pyreftable.__all__:
         value = getattr(pyreftable, name)
         assert name == "__version__" or not isinstance(value, type) or value.__doc__
-    assert set(pyreftable.__all__) <= set(dir(pyreftable))
+    assert set(pyreftable.__all__) == {*pyreftable._MODULE_OF, "__version__"}

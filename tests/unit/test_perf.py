@@ -1,0 +1,86 @@
+"""Every benchmark runs, small and once, and gives figures; how fast is asked elsewhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from perf.program import Program, git, pyreftable
+from perf.report import as_json, load, merged, seconds, write
+from perf.runner import Plan, Result, run
+from perf.workloads import WORKLOADS
+from tests.support import find_git
+
+SIZE = 50
+
+
+@pytest.fixture(scope="module")
+def known_git() -> Program:
+    return git(find_git())
+
+
+def plan(known_git: Program, name: str, folder: Path) -> Plan:
+    return Plan(pyreftable(), (known_git,), (SIZE,), 1, (name,), 0.02, str(folder))
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_workload_gives_figures(name: str, known_git: Program, tmp_path: Path) -> None:
+    results = list(run(plan(known_git, name, tmp_path), say=lambda text: None))
+    assert {result.size for result in results} == {SIZE}
+    assert "pyreftable" in {result.contender for result in results}
+    for result in results:
+        (figures,) = result.rounds
+        assert {"wall", "memory", "rate"} & set(figures)
+        assert all(value >= 0 for value in figures.values())
+    assert list(tmp_path.iterdir()) == []
+
+
+def grown() -> list[Result]:
+    """A workload whose time is proportional to the size; git needs half as long."""
+    return [
+        Result("work", size, label, ({"wall": size * factor, "cpu": size * factor},) * 3)
+        for size in (100, 1000)
+        for label, factor in (("pyreftable", 2e-6), ("git 1.0", 1e-6))
+    ]
+
+
+def test_report_of_medians_ratios_and_growth(tmp_path: Path) -> None:
+    about = Plan(pyreftable(), (Program("git 1.0", ("git",)),), (100, 1000), 3, (), 1)
+    write(grown(), about, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "results.md",
+        "results.json",
+        "growth-work.svg",
+    }
+    table = (tmp_path / "results.md").read_text()
+    assert "| work | 1,000 | 2.00 ms | 1.00 ms | 2.00 | 10.00 |" in table
+    assert "| work | 100 | 200 us | 100 us | 2.00 |  |" in table
+    rows = json.loads(as_json(grown(), about))["results"]
+    assert [row["size"] for row in rows] == [100, 100, 1000, 1000]
+
+
+def test_plot_shows_straight_lines_for_proportional_growth(tmp_path: Path) -> None:
+    about = Plan(pyreftable(), (), (100, 1000), 3, (), 1)
+    write(grown(), about, tmp_path)
+    svg = (tmp_path / "growth-work.svg").read_text()
+    assert svg.count("<circle") == 4
+    assert "git 1.0" in svg
+
+
+def test_earlier_results_are_kept_and_replaced(tmp_path: Path) -> None:
+    about = Plan(pyreftable(), (), (100, 1000), 3, (), 1)
+    assert load(tmp_path) == []
+    write(grown(), about, tmp_path)
+    assert load(tmp_path) == grown()
+    again = grown()[0]._replace(rounds=({"wall": 1.0},))
+    other = grown()[0]._replace(workload="other")
+    assert merged(load(tmp_path), [again, other]) == [again, *grown()[1:], other]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(12.3456, "12.3 s"), (0.5, "500 ms"), (1e-3, "1.00 ms"), (2e-7, "0.20 us")]
+)
+def test_times_are_shown_in_their_unit(value: float, shown: str) -> None:
+    assert seconds(value) == shown
