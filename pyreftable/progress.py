@@ -62,22 +62,28 @@ def counted_one_by_one(items: Iterable[_Item], progress: Progress) -> Iterator[_
 
 def estimated_refs(tables: Iterable[Table]) -> int:
     """About how many ref records `tables` hold; never raises `FormatError`."""
-    return sum(
-        _estimate(table.ref_runs(), table.blocks(), table.footer.obj or table.footer.log, table)
-        for table in tables
-    )
+    return sum(_estimate(table.ref_runs(), table.blocks(), _refs_end(table)) for table in tables)
 
 
 def estimated_logs(tables: Iterable[Table]) -> int:
     """About how many log records `tables` hold; never raises `FormatError`."""
     return sum(
-        _estimate(table.log_runs(), table.blocks(table.footer.log), table.size, table)
+        _estimate(
+            table.log_runs(),
+            table.blocks(table.footer.log),
+            table.footer.log_index or table.size,
+        )
         for table in tables
     )
 
 
-def _estimate(runs: Iterator[Run], blocks: Iterator[Block], end: int, table: Table) -> int:
-    """The records of a section that ends at `end` (0: with the table), from its first blocks.
+def _refs_end(table: Table) -> int:
+    footer = table.footer
+    return footer.ref_index or footer.obj or footer.log or table.size
+
+
+def _estimate(runs: Iterator[Run], blocks: Iterator[Block], end: int) -> int:
+    """The records of a section that ends at about `end`, from its first blocks.
 
     What is wrong with a table is for those to report who read it.
     """
@@ -93,4 +99,4 @@ def _estimate(runs: Iterator[Run], blocks: Iterator[Block], end: int, table: Tab
     if len(sample) < _SAMPLED_BLOCKS:
         return records
     start, last = sample[0][1].offset, sample[-1][1]
-    return records * ((end or table.size) - start) // (last.offset + last.full_size - start)
+    return records * (end - start) // (last.offset + last.full_size - start)

@@ -33,10 +33,8 @@ from .format.block import (
     parse_block,
 )
 from .format.header import decode_footer, decode_header, footer_size
-from .format.lookup import find_ref
+from .format.lookup import find_ref, holders
 from .format.records import (
-    OID,
-    OID_AND_PEELED,
     LogRecord,
     RefRecord,
     decode_log,
@@ -77,6 +75,7 @@ class Table:
         if first == LOG and any(self.footer[:5]):
             what = "footer knows of sections before the logs, with which the table starts"
             raise FormatError(what, path=path, offset=self._end)
+        self._bounds: tuple[bytes, bytes] | None = None
         self._index_cache: dict[int, tuple[list[bytes], list[int], int]] = {}
 
     @classmethod
@@ -104,7 +103,7 @@ class Table:
 
     def ref(self, refname: bytes) -> RefRecord | None:
         """The record of exactly that name, deletions included."""
-        if not self.has_refs:
+        if not self.has_refs or not self._may_hold(refname):
             return None
         index, end = self.footer.ref_index, self._ref_end()
         block = self._block_of(REF, self._seek(REF, 0, index, end, refname)[0], end)
@@ -113,6 +112,22 @@ class Table:
             # A miss at a block's edge may be the index's fault: seek the way that would tell.
             record = next(self.refs(refname), None)
         return record if record is not None and record.refname == refname else None
+
+    def _may_hold(self, refname: bytes) -> bool:
+        """Whether `refname` is within the table's first and last name, which are read once."""
+        if self._bounds is None:
+            index, end = self.footer.ref_index, self._ref_end()
+            first = last = self._block_of(REF, 0, end)
+            following: Block | None = self._land(REF, 0, index, end, b"\xff")
+            # What the index calls the last block is only believed where none follows.
+            while following is not None:
+                last, following = following, self._next_block(following, REF, index, end)
+            # Decoded whole, so that their keys are known to be in order.
+            first_run, last_run = (
+                self._decode(block, block.records, block.restarts) for block in (first, last)
+            )
+            self._bounds = first_run.keys[0], last_run.keys[-1]
+        return self._bounds[0] <= refname <= self._bounds[1]
 
     def refs(self, start: bytes = b"") -> Iterator[RefRecord]:
         """The ref records from the name `start` on, deletions included."""
@@ -157,12 +172,12 @@ class Table:
         positions = self._obj_positions(oid)
         if positions is None:
             for run in self.ref_runs():
-                yield from _holders(run, oid, len(oid))
+                yield from holders(run, oid, len(oid))
             return
         prefix = oid[: self.footer.obj_id_len]
         for position in positions:
             run = self._ref_run_at(position)
-            alike = _holders(run, prefix, len(oid))
+            alike = holders(run, prefix, len(oid))
             if not alike:
                 what = f"obj section says that the block at {position} holds {prefix.hex()}"
                 raise FormatError(what, path=self.path, offset=self.footer.obj)
@@ -382,14 +397,3 @@ class Table:
                 return (found or None) if keys[at] == prefix else []
             block = self._next_block(block, OBJ, footer.obj_index, end)
         return []
-
-
-def _holders(run: Run, prefix: bytes, size: int) -> list[RefRecord]:
-    """The records whose object id or peeled id, of `size` bytes, starts with `prefix`."""
-    found = []
-    for name, value_type, value, index in zip(*run, strict=True):
-        if value_type in (OID, OID_AND_PEELED) and (
-            value.startswith(prefix) or value.startswith(prefix, size)
-        ):
-            found.append(RefRecord(name, index, value_type, value))
-    return found

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from ..errors import FormatError
 from . import varint
-from .block import Block
+from .block import Block, Run
 from .records import DELETION, OID, OID_AND_PEELED, SYMREF, RefRecord
 
 
@@ -112,3 +112,14 @@ def _walk(
     if pos != end:
         raise block.error(f"last record ends at {pos}, not at {end}", pos)
     return None
+
+
+def holders(run: Run, prefix: bytes, size: int) -> list[RefRecord]:
+    """The records whose object id or peeled id, of `size` bytes, starts with `prefix`."""
+    found = []
+    for name, value_type, value, index in zip(*run, strict=True):
+        if value_type in (OID, OID_AND_PEELED) and (
+            value.startswith(prefix) or value.startswith(prefix, size)
+        ):
+            found.append(RefRecord(name, index, value_type, value))
+    return found

@@ -11,6 +11,8 @@ before the new one is there).
     4. the configuration is replaced
     5. what is left of the old storage is deleted
 
+A path in `extensions.refStorage` stays: then both storages lie there, without the stubs.
+
 Step 3 works because the two overlap only in HEAD, which any program must find but a reftable
 repository does not read, and in `refs/heads`, a stub there.
 
@@ -75,8 +77,8 @@ def _refuse(repository: Repository, ref_storage: str) -> None:
         raise CallerError(f"repository already uses '{ref_storage}' format")
     if repository.worktrees():
         raise CallerError("migrating repositories with worktrees is not supported yet")
-    if repository.ref_directory() != os.path.realpath(repository.common_dir):
-        raise CallerError("migrating refs that are stored elsewhere is not supported")
+    if "GIT_REFERENCE_BACKEND" in repository.environ:
+        raise CallerError("migrating refs of a storage that only the environment names")
 
 
 @contextmanager
@@ -112,13 +114,14 @@ class _Migration:
         self.config = config
         self.objects = objects
         self.progress = progress
-        self.git_dir = repository.common_dir
+        self.is_elsewhere = repository.ref_storage_path is not None
+        self.home = repository.ref_directory() if self.is_elsewhere else repository.common_dir
         self.options: StackOptions = stack_options(repository)
         self.aside = ""
 
     def _make_aside(self) -> None:
         try:
-            self.aside = tempfile.mkdtemp(prefix="ref_migration.", dir=self.git_dir)
+            self.aside = tempfile.mkdtemp(prefix="ref_migration.", dir=self.home)
         except OSError as error:
             what = f"cannot create migration directory: {error.strerror}"
             raise RepositoryError(what) from error
@@ -138,13 +141,15 @@ class _Migration:
         """Step 4, after all that was written before has reached the disk."""
         if self.options.fsync:
             _sync_all()
-        set_format(self.config, self.repository.hash, ref_storage)
+        path = self.repository.ref_storage_path
+        value = ref_storage if path is None else f"{ref_storage}://{path}"
+        set_format(self.config, self.repository.hash, value)
         self.config.write()
         if self.options.fsync:
             _sync_all()
 
     def _path(self, name: str) -> str:
-        return os.path.join(self.git_dir, name)
+        return os.path.join(self.home, name)
 
     def _move_in(self, name: str) -> None:
         """Move a part from aside to its place; what a migration once left there goes."""
@@ -156,10 +161,11 @@ class _Migration:
         self.progress.start("Deleting old files")
         for name in _FILES_PARTS:
             _remove(self._path(name), self.progress)
-        for name in os.listdir(self._path("refs")):
-            if os.path.isdir(self._path(f"refs/{name}")) or name != "heads":
-                _remove(self._path(f"refs/{name}"), self.progress)
-        for name in os.listdir(self.git_dir):
+        if os.path.isdir(self._path("refs")):
+            for name in os.listdir(self._path("refs")):
+                if os.path.isdir(self._path(f"refs/{name}")) or name != "heads":
+                    _remove(self._path(f"refs/{name}"), self.progress)
+        for name in os.listdir(self.home):
             if is_root_ref(name) and name != "HEAD" and name not in keep and self._is_ref(name):
                 _remove(self._path(name))
 
@@ -178,7 +184,8 @@ class _ToReftable(_Migration):
         try:
             self._write_table(reflogs=reflogs)
             if dry_run:
-                self._write_stubs(self.aside)
+                if not self.is_elsewhere:
+                    _write_stubs(self.aside)
                 return self.aside
             with storage_refusals():
                 self._move_in("reftable")
@@ -187,13 +194,18 @@ class _ToReftable(_Migration):
             self._discard_aside()
             raise
         with storage_refusals():
-            self._write_stubs(self.git_dir)
+            self._remove_file_refs(keep=frozenset())
+            if self.is_elsewhere:
+                _remove(self._path("refs"))
+                _remove(self._path("HEAD"))
+            else:
+                _write_stubs(self.home)
             self._discard_aside()
         return None
 
     def _write_table(self, *, reflogs: bool) -> None:
         progress = self.progress
-        reader = FilesReader(self.git_dir, self.repository.hash, self.objects, progress)
+        reader = FilesReader(self.home, self.repository.hash, self.objects, progress)
         refs = reader.refs(refuse_broken)
         logs, after = number_logs(reader, 1) if reflogs else ([], 2)
         folder = os.path.join(self.aside, "reftable")
@@ -211,16 +223,6 @@ class _ToReftable(_Migration):
             addition.write_table(fill, min_update_index=1, max_update_index=max(1, after - 1))
             addition.commit()
         self._share_aside()
-
-    def _write_stubs(self, folder: str) -> None:
-        """HEAD and `refs/heads` as a reftable repository has them; the refs that were files go."""
-        if folder == self.git_dir:
-            self._remove_file_refs(keep=frozenset())
-        os.makedirs(os.path.join(folder, "refs"), exist_ok=True)
-        _replace(os.path.join(folder, "HEAD"), STUB_HEAD)
-        heads = os.path.join(folder, "refs/heads")
-        _remove(heads)
-        _replace(heads, STUB_HEADS)
 
 
 class _ToFiles(_Migration):
@@ -262,6 +264,9 @@ class _ToFiles(_Migration):
         for name in sorted(os.listdir(self.aside), key=lambda name: name == "HEAD"):
             if name != "refs":
                 self._move_in_over(name)
+        if not os.path.isdir(self._path("refs")):
+            self._move_in("refs")
+            return
         for name in sorted(os.listdir(os.path.join(self.aside, "refs"))):
             self._move_in(f"refs/{name}")
 
@@ -293,6 +298,15 @@ def _remove(path: str, progress: Progress = SILENCE) -> None:
         shutil.rmtree(path)
     elif os.path.lexists(path):
         os.unlink(path)
+
+
+def _write_stubs(folder: str) -> None:
+    """HEAD and `refs/heads` as a reftable repository has them; no refs may be there any more."""
+    os.makedirs(os.path.join(folder, "refs"), exist_ok=True)
+    _replace(os.path.join(folder, "HEAD"), STUB_HEAD)
+    heads = os.path.join(folder, "refs/heads")
+    _remove(heads)
+    _replace(heads, STUB_HEADS)
 
 
 def _replace(path: str, content: str) -> None:

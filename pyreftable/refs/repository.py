@@ -111,6 +111,11 @@ class Repository:
             return os.path.realpath(self.git_dir)
         return os.path.realpath(os.path.join(home, "worktrees", worktree_name))
 
+    @property
+    def ref_storage_path(self) -> str | None:
+        """The path in `extensions.refStorage`, as it is there; `None` if that names none."""
+        return self._ref_storage_path
+
     def _moved_refs_home(self) -> str | None:
         if self._ref_storage_path is None:
             return None

@@ -136,6 +136,13 @@ def compact_range(stack: Stack, first: int, last: int, expiry: LogExpiry | None)
 # Mechanism
 
 
+class _Manner(NamedTuple):
+    """How records are copied: which log entries go, and who is told."""
+
+    expiry: LogExpiry | None
+    progress: Progress
+
+
 def _compact(
     stack: Stack,
     choose: Callable[[Snapshot], Segment],
@@ -151,8 +158,8 @@ def _compact(
         if not tables:
             return False
         stack.stats.compactions += 1
-        copy = _Copying(expiry, progress)
-        file = _write_merged(stack, tables, copy, drop_deletions=is_base)
+        manner = _Manner(expiry, progress)
+        file = _write_merged(stack, tables, manner, drop_deletions=is_base)
         try:
             _replace_range(stack, tables, file)
         finally:
@@ -191,7 +198,7 @@ def _lock_range(
 
 
 def _write_merged(
-    stack: Stack, tables: dict[str, Table], copy: _Copying, *, drop_deletions: bool
+    stack: Stack, tables: dict[str, Table], manner: _Manner, *, drop_deletions: bool
 ) -> TableFile | None:
     """Step 4: an unnamed file with the tables' records, or `None` if none is left."""
     merging = list(tables.values())
@@ -207,7 +214,7 @@ def _write_merged(
             max_update_index=high,
         )
         merged = Merged(merging, suppress_deletions=drop_deletions)
-        copy.run(merged, writer)
+        _copy_records(merged, writer, manner)
         writer.finish()
         stack.stats.records_compacted += writer.refs_written + writer.logs_written
         if writer.is_empty:
@@ -220,26 +227,20 @@ def _write_merged(
     return file
 
 
-class _Copying(NamedTuple):
-    """How records are copied: which log entries have expired, and who is told."""
-
-    expiry: LogExpiry | None
-    progress: Progress
-
-    def run(self, merged: Merged, writer: TableWriter) -> None:
-        """Stream all records; without an expiry nobody has to look into the log entries."""
-        progress = self.progress
-        if progress is not SILENCE:
-            progress.start("Merging refs", estimated_refs(merged.tables))
-        for run in counted(merged.ref_runs(), progress):
-            writer.add_ref_run(run)
-        if progress is not SILENCE:
-            progress.start("Merging log entries", estimated_logs(merged.tables))
-        if self.expiry is not None:
-            writer.add_logs(_unexpired(merged.logs(), self.expiry))
-            return
-        for run in counted(merged.log_runs(), progress):
-            writer.add_log_run(run)
+def _copy_records(merged: Merged, writer: TableWriter, manner: _Manner) -> None:
+    """Stream all records; without an expiry nobody has to look into the log entries."""
+    expiry, progress = manner
+    if progress is not SILENCE:
+        progress.start("Merging refs", estimated_refs(merged.tables))
+    for run in counted(merged.ref_runs(), progress):
+        writer.add_ref_run(run)
+    if progress is not SILENCE:
+        progress.start("Merging log entries", estimated_logs(merged.tables))
+    if expiry is not None:
+        writer.add_logs(_unexpired(merged.logs(), expiry))
+        return
+    for run in counted(merged.log_runs(), progress):
+        writer.add_log_run(run)
 
 
 def _unexpired(logs: Iterator[LogRecord], expiry: LogExpiry) -> Iterator[LogRecord]:
