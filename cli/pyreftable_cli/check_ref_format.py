@@ -21,13 +21,25 @@ usage: {program} check-ref-format [--normalize] [<options>] <refname>
    or: {program} check-ref-format --branch <branchname-shorthand>
 """
 
+_OPTIONS = """
+    --normalize           print the name, with runs of slashes made one
+    --allow-onelevel      allow names without a slash
+    --refspec-pattern     allow one asterisk
+
+"""
+
 _HEADS = "refs/heads/"
 
 
 def main(context: Context, argv: list[str]) -> int:
     """Run `check-ref-format`; status 0 if the name is well formed, 1 if not."""
     usage = _USAGE.format(program=context.program)
-    if argv in (["-h"], ["--help"], ["--help-all"]):
+    if argv in (["--help"], ["--help-all"]):
+        from .examples import examples_text
+
+        usage += _OPTIONS + examples_text("check-ref-format", context.program)
+        raise UsageExit(usage=usage, asked_for=True)
+    if argv == ["-h"]:
         raise UsageExit(usage=usage, asked_for=True)
     if len(argv) == 2 and argv[0] == "--branch":
         return _check_branch(context, argv[1])

@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING, NoReturn
 from pyreftable.refs.text import as_bytes, as_text
 
 from .exits import CommandExit, Fatal
-from .streams import open_input, open_output, write_error
+from .streams import STDERR, STDOUT, is_terminal, open_input, open_output, write_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from io import BufferedWriter
     from typing import BinaryIO
 
+    from pyreftable.progress import Progress
     from pyreftable.refs.store import RefStore
 
     from .options import Table
+    from .progress import Meter
 
 _PRINTABLE = {code: "?" for code in (*range(0x20), 0x7F) if chr(code) not in "\t\n"}
 
@@ -49,6 +51,7 @@ class Context:
         self._stdin: BinaryIO | None = None
         self._stdout: BufferedWriter | None = None
         self._store: RefStore | None = None
+        self._meter: Meter | None = None
 
     @property
     def stdin(self) -> BinaryIO:
@@ -110,15 +113,38 @@ class Context:
 
     def print_error(self, text: str) -> None:
         """Write `text` to stderr at once, as it is."""
+        self._erase_meter()
         write_error(encode(text))
+
+    def progress(self, *, listing: bool = False) -> Progress:
+        """Who shows on stderr how far work has come, if that is a terminal.
+
+        Not for a `listing` that goes to a terminal: that shows how far it is by itself.
+        """
+        from pyreftable.progress import SILENCE
+
+        if not is_terminal(STDERR) or (listing and is_terminal(STDOUT)):
+            return SILENCE
+        if self.environ.get("TERM") == "dumb":
+            return SILENCE
+        from .progress import Meter, delay_of
+
+        self._meter = Meter(delay_of(self.environ))
+        return self._meter
+
+    def _erase_meter(self) -> None:
+        if self._meter is not None:
+            self._meter.erase()
 
     def flush(self) -> None:
         """Write out what stdout still holds."""
+        self._erase_meter()
         if self._stdout is not None:
             self._stdout.flush()
 
     def close(self) -> None:
         """Release the store."""
+        self._erase_meter()
         if self._store is not None:
             self._store.close()
             self._store = None

@@ -87,6 +87,7 @@ class _Command:
         self.context = context
         self.settings = settings
         self.table = table
+        self.progress = context.progress(listing=True)
         self.lookup = Lookup(
             context.store,
             complain=context.error,
@@ -221,6 +222,7 @@ class _Command:
             root_refs=settings.include_root_refs,
             after=None if after is None else as_bytes(after),
             warn=self.context.warning,
+            progress=self.progress,
         )
         if not settings.points_at:
             return listing.batches()
@@ -235,7 +237,13 @@ class _Command:
         from .refformat.batch import join
         from .refformat.sorting import sort_refs
 
-        yield sort_refs(join(batches), keys, ignore_case=self.settings.ignore_case)
+        batch = sort_refs(
+            join(batches), keys, ignore_case=self.settings.ignore_case, progress=self.progress
+        )
+        # Unsorted refs are counted as they come and go; these have all come by now.
+        self.lookup.progress = self.progress
+        self.progress.start("Formatting refs", self.settings.count or len(batch))
+        yield batch
 
     def _first(self, batches: Iterator[RefBatch]) -> Iterator[RefBatch]:
         """The refs up to `--count`; nothing is read beyond them."""

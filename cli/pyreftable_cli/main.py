@@ -144,7 +144,11 @@ def help_text(program: str) -> str:
     width = max(map(len, COMMANDS)) + 3
     lines = [usage(program), "Commands:"]
     lines += [f"   {name:{width}}{purpose}" for name, (_, purpose) in sorted(COMMANDS.items())]
-    lines += ["", f"'{program} <command> -h' shows the options of a command.", ""]
+    lines += [
+        "",
+        f"'{program} <command> --help' shows the options of a command, with examples.",
+        "",
+    ]
     return "\n".join(lines)
 
 

@@ -58,7 +58,7 @@ def pack_refs(context: Context, argv: list[str], command: str) -> int:
     if context.store.ref_storage == "files":
         return _pack_files(context, settings)
     try:
-        optimize(context.store, auto=settings.auto)
+        optimize(context.store, auto=settings.auto, progress=context.progress())
     except LockError:
         context.error("unable to compact stack: data is locked")
         return FAILURE_STATUS

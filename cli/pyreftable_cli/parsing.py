@@ -80,7 +80,7 @@ class _Parser:
 
     def _long(self, word: str) -> None:
         if word in ("--help", "--help-all"):
-            self._help(hidden=word == "--help-all")
+            self._help(at_length=True, hidden=word == "--help-all")
         text, equals, value = word[2:].partition("=")
         match = self._find_long(text, word[2:])
         if match is None:
@@ -182,8 +182,13 @@ class _Parser:
             self._fail(message, show_usage=True)
         self.arguments.append(kept or self.words[self.at])
 
-    def _help(self, *, hidden: bool = False) -> NoReturn:
+    def _help(self, *, at_length: bool = False, hidden: bool = False) -> NoReturn:
+        """`-h` says what git says; where git opens its manual, examples follow."""
         text = usage_text(self.table, self.program, hidden=hidden)
+        if at_length:
+            from .examples import command_of, examples_text
+
+            text += examples_text(command_of(self.table), self.program)
         raise UsageExit(usage=text, asked_for=True)
 
     def _fail(self, message: str, *, show_usage: bool = False) -> NoReturn:

@@ -2,7 +2,8 @@
 
 Which entries: -<n>, -n, --max-count, --skip, --since, --until and their other names, --all,
 --branches, --tags, --remotes. How they look: --format, --pretty, --oneline, --date, --abbrev,
---abbrev-commit. Accepted because they change nothing here: -g, -q, -s and the like.
+--abbrev-commit, and --json, which git has not. Accepted because they change nothing here: -g,
+-q, -s and the like.
 
 Source: `git-log`. An option that is not known ends the command, as it does in git.
 """
@@ -54,8 +55,9 @@ class ShowOptions:
     """What to show. Times are seconds since the epoch; lengths count hex digits.
 
     `sources` are revisions as they were given, or `(prefix of refs,)`. `format` is `None` for
-    one line an entry; `ends_lines` says whether each entry ends its line, rather than that line
-    ends stand between entries. `abbrev` of `None` means as `core.abbrev` says.
+    one line an entry; with `json` it does not count. `ends_lines` says whether each entry ends
+    its line, rather than that line ends stand between entries. `abbrev` of `None` means as
+    `core.abbrev` says.
     """
 
     def __init__(self) -> None:
@@ -66,6 +68,7 @@ class ShowOptions:
         self.sources: list[str | tuple[str]] = []
         self.paths: list[str] | None = None
         self.format: str | None = None
+        self.json = False
         self.ends_lines = True
         self.date: DateMode | None = None
         self.abbrev: int | None = None
@@ -149,6 +152,8 @@ def _look(options: ShowOptions, word: str, name: str, value: str) -> None:
     elif name == "abbrev":
         digits = value[: len(value) - len(value.lstrip("0123456789"))]
         options.abbrev = max(int(digits or 0), 4)
+    elif word == "--json":
+        options.json = True
     elif word == "--relative-date":
         options.date = DateMode("relative")
     elif word == "--reverse":

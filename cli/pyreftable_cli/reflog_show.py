@@ -7,7 +7,7 @@ What git shows without a terminal: no pager, no colours, no decorations. Source:
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from .options import Table
 from .reflog import SHOW_USAGE
@@ -22,6 +22,22 @@ if TYPE_CHECKING:
     from .reflog_options import ShowOptions
     from .reflog_walk import Shown
 
+_LOG_OPTIONS = """\
+    -n, --max-count <n>   show at most <n> entries
+    --skip <n>            pass over the first <n>
+    --since, --until <time>
+                          show only what is newer, or older
+    --all, --branches, --tags, --remotes
+                          the logs of all these refs
+    --format <format>     show entries by this format, with git's placeholders
+    --oneline             one line an entry (default)
+    --date <format>       show dates rather than numbers, in this format
+    --abbrev[=<n>], --no-abbrev-commit
+                          how much to show of object names
+    --json                print entries as JSON, one object a line
+
+"""
+
 _HOW_TO_SEPARATE = (
     "Use '--' to separate paths from revisions, like this:\n"
     "'git <command> [<revision>...] -- [<file>...]'"
@@ -30,20 +46,38 @@ _HOW_TO_SEPARATE = (
 
 def main(context: Context, argv: list[str]) -> int:
     """Run `reflog show`; returns the exit status."""
-    if argv in (["-h"], ["--help-all"]):
-        context.parse_options(Table((SHOW_USAGE,), ()), argv, object())
+    if argv in (["-h"], ["--help"], ["--help-all"]):
+        _explain(context, at_length=argv != ["-h"])
     options = parse_show_options(context, argv)
     walk = LogWalk(context)
     paths = _add_sources(context, walk, options)
+    wanted = _wanted(context, walk, options, paths)
+    if options.json:
+        from .reflog_json import json_line
+
+        context.stdout.writelines(json_line(shown) + b"\n" for shown in wanted)
+        return 0
     form = EntryFormat(context.store, options, context.environ)
     if options.format == "" and options.ends_lines:
         return 0
-    lines = map(form, _wanted(context, walk, options, paths))
+    lines = map(form, wanted)
     if options.ends_lines:
         context.stdout.writelines(line + b"\n" for line in lines)
     else:
         context.stdout.write(b"\n".join(lines))
     return 0
+
+
+def _explain(context: Context, *, at_length: bool) -> NoReturn:
+    from .exits import UsageExit
+    from .usage import usage_text
+
+    text = usage_text(Table((SHOW_USAGE,), ()), context.program)
+    if at_length:
+        from .examples import examples_text
+
+        text += _LOG_OPTIONS + examples_text("reflog show", context.program)
+    raise UsageExit(usage=text, asked_for=True)
 
 
 def _add_sources(context: Context, walk: LogWalk, options: ShowOptions) -> list[str]:

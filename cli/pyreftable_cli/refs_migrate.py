@@ -60,6 +60,7 @@ def main(context: Context, argv: list[str]) -> int:
             settings.ref_format,
             reflogs=not settings.no_reflog,
             dry_run=settings.dry_run,
+            progress=context.progress(),
         )
     except ReftableError as error:
         context.error(str(error))

@@ -48,7 +48,7 @@ def main(context: Context, argv: list[str]) -> int:
     severities = Severities(store.repository.config, strict=settings.strict)
     note = context.message if settings.verbose else None
     status = 0
-    for finding in verify(store, severities, note):
+    for finding in verify(store, severities, note, context.progress()):
         if settings.json:
             context.stdout.write(_as_json(finding))
         elif finding.is_gits:

@@ -23,13 +23,31 @@ if TYPE_CHECKING:
     from .context import Context
 
 _USAGE = "usage: {program} rev-parse [<options>] [--] <args>...\n"
+_OPTIONS = """
+    --verify              exactly one revision, or an error
+    -q, --quiet           no message if it is none
+    --default <rev>       what to show if nothing is named
+    --symbolic-full-name  show full ref names rather than ids
+    --symbolic            show names as they were given
+    --abbrev-ref[=(strict|loose)]
+                          show names that are as short as can be
+    --short[=<n>]         show ids with at least <n> digits
+    --show-ref-format     show how the repository stores its refs
+    --show-object-format  show the hash algorithm of its objects
+
+"""
 _MINIMUM_ABBREV = 4
 
 
 def main(context: Context, argv: list[str]) -> int:
     """Run `rev-parse`; returns the exit status."""
     if argv in (["-h"], ["--help"], ["--help-all"]):
-        raise UsageExit(usage=_USAGE.format(program=context.program), asked_for=True)
+        usage = _USAGE.format(program=context.program)
+        if argv != ["-h"]:
+            from .examples import examples_text
+
+            usage += _OPTIONS + examples_text("rev-parse", context.program)
+        raise UsageExit(usage=usage, asked_for=True)
     return _RevParse(context).run(argv)
 
 

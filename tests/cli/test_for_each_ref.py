@@ -536,13 +536,42 @@ def test_missing_object(copy: Path) -> None:
     oid = run_git(["rev-parse", "refs/heads/v-10"], copy).stdout.decode().strip()
     run_git(["update-ref", "refs/heads/w", run_new_commit(copy)], copy)
     lost = run_git(["rev-parse", "refs/heads/w"], copy).stdout.decode().strip()
+    run_git(["update-ref", "refs/tags/w", lost], copy)
     (copy / ".git" / "objects" / lost[:2] / lost[2:]).unlink()
     assert check("for-each-ref", copy).stderr.startswith(b"fatal: missing object ")
     check("for-each-ref --sort=objectsize", copy)
     check("for-each-ref --shell", copy)
-    check(f"for-each-ref --points-at={oid}", copy)
     assert check("for-each-ref '--format=%(objectname) %(refname)'", copy).status == 0
     assert check("for-each-ref '--format=%(objectname:short)'", copy).status == 0
+    # A branch need not be looked at to know that it does not point there; a tag must be.
+    branches = [f"--points-at={oid}", "--format=%(refname)", "refs/heads/[vw]*"]
+    assert run_ours(["for-each-ref", *branches], copy).stdout == b"refs/heads/v-10\n"
+    run_git(["update-ref", "-d", "refs/heads/w"], copy)
+    assert check(f"for-each-ref --points-at={oid}", copy).status == 128
+
+
+def test_points_at_through_all_that_leads(copy: Path) -> None:
+    """Tags of tags, tags stored without peeled ids, symrefs to all of these, in any folder."""
+    for words in ("-m one t1 main", "-m two t2 t1", "-m three t3 t2"):
+        run_git(["tag", "-a", *words.split()], copy)
+    ids = {}
+    for name in ("main", "t1", "t2", "t3"):
+        ids[name] = run_git(["rev-parse", name], copy).stdout.decode().strip()
+        bare = RefRecord(b"refs/bare/" + name.encode(), 0, OID, bytes.fromhex(ids[name]))
+        add_raw(copy, bare)
+    for number, target in enumerate(
+        ["refs/bare/t3", "refs/bare/t1", "refs/tags/t2", "refs/bare/main"]
+    ):
+        run_git(["symbolic-ref", f"refs/heads/alias-{number}", target], copy)
+        run_git(["symbolic-ref", f"refs/remotes/origin/alias-{number}", target], copy)
+    for name, oid in ids.items():
+        for wanted in (name, oid):
+            shown = check(f"for-each-ref --points-at={wanted} '--format=%(refname)'", copy).stdout
+            assert f"refs/bare/{name}\n".encode() in shown
+    assert (
+        b"refs/heads/alias-0\n"
+        in check("for-each-ref --points-at=t2 --format='%(refname)'", copy).stdout
+    )
 
 
 def run_new_commit(repo: Path) -> str:

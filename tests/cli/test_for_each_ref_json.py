@@ -61,6 +61,14 @@ def test_goes_with_other_options(repo: Path) -> None:
     assert objects(repo, "refs/nothing") == []
 
 
+def test_refs_list_too(repo: Path) -> None:
+    for words in ([], ["--format=%(refname:short)%(objecttype)", "--count=2"]):
+        listed = run_ours(["refs", "list", "--json", *words], repo)
+        assert listed == run_ours(["for-each-ref", "--json", *words], repo)
+        assert listed.status == 0
+        assert json.loads(listed.stdout.splitlines()[0])
+
+
 def test_errors(repo: Path) -> None:
     assert ours(repo, "'--format=%(nonsense)'").stderr == b"fatal: unknown field name: nonsense\n"
     assert ours(repo, "'--format=%(refname'").status == 129

@@ -157,19 +157,47 @@ def test_rescue(tmp_path: Path) -> None:
     assert not (repo / ".git" / "reftable").exists()
     assert (repo / ".git" / "HEAD").read_text() == "ref: refs/heads/main\n"
     assert (repo / ".git" / "refs" / "heads").is_dir()
-    system_git = "/usr/bin/git"
-    if os.access(system_git, os.X_OK):
-        # Whatever version it is: after the migration it must do.
-        done = subprocess.run(
-            [system_git, "for-each-ref", "--format=%(refname) %(objectname)"],
-            cwd=repo,
-            env=git_env(repo),
-            capture_output=True,
-            check=True,
-        )
-        listed = {line for line in done.stdout.split(b"\n") if line}
-        expected = {b" ".join(line.split(b" ")[:2]) for line in before[0].split(b"\n") if line}
-        assert listed == {line for line in expected if line.startswith(b"refs/")}
+    assert seen(repo) == before
+
+
+SYSTEM_GIT = "/usr/bin/git"
+
+
+@pytest.mark.skipif(not os.access(SYSTEM_GIT, os.X_OK), reason="the machine has no git of its own")
+def test_rescue_for_the_git_of_the_machine(tmp_path: Path) -> None:
+    """Whatever version it is (2.39 on Debian 12): it must read every ref, symref and log entry."""
+    repo = make(tmp_path / "repo", "reftable")
+    entry = "--format=%H %gd %gn <%ge> %gs"
+    listed = run_git(["for-each-ref", "--format=%(refname) %(objectname) %(symref)"], repo).stdout
+    logs = {
+        name: run_git(["reflog", "show", "--date=raw", entry, name], repo).stdout
+        for name in run_git(["reflog", "list"], repo).stdout.decode().split()
+    }
+    dangling = "refs/remotes/origin/HEAD"
+    alone = {name: run_git(["rev-parse", name], repo).stdout for name in ("HEAD", "FOO_HEAD")}
+    target = run_git(["symbolic-ref", dangling], repo).stdout
+    assert len(logs) > 4
+    assert b"refs/heads/sym " in listed
+
+    # The recipe of the README.
+    ours(repo, "refs migrate --ref-format=files")
+
+    def old_git(*words: str) -> bytes:
+        command = [SYSTEM_GIT, *words]
+        done = subprocess.run(command, cwd=repo, env=git_env(repo), capture_output=True, check=True)
+        assert done.stderr == b""
+        return done.stdout
+
+    assert old_git("for-each-ref", "--format=%(refname) %(objectname) %(symref)") == listed
+    for name, log in logs.items():
+        assert old_git("reflog", "show", "--date=raw", entry, name) == log
+    assert {name: old_git("rev-parse", name) for name in alone} == alone
+    assert old_git("symbolic-ref", "HEAD") == b"refs/heads/main\n"
+    assert old_git("symbolic-ref", dangling) == target
+    # And go on working.
+    old_git("commit", "-q", "--allow-empty", "-m", "after the rescue")
+    old_git("update-ref", "-d", "refs/heads/old")
+    assert old_git("status", "--porcelain") == b""
 
 
 @pytest.mark.parametrize("start", ["files", "reftable"])
@@ -456,3 +484,43 @@ def test_files_can_be_read(tmp_path: Path) -> None:
     outcome = ours(repo, "refs delete refs/heads/old")
     assert outcome.status == 1
     assert b"refs are stored as 'files'" in outcome.stderr
+
+
+@pytest.mark.parametrize("start", ["files", "reftable"])
+def test_refs_that_are_stored_elsewhere(tmp_path: Path, start: str) -> None:
+    """A path in the configuration stays. Git 2.50 does not know such, so we are the judge."""
+    repo = make(tmp_path / "repo", start)
+    home = tmp_path / "elsewhere"
+    home.mkdir()
+    git_dir = repo / ".git"
+    before = listed_by_us(repo)
+    if start == "files":
+        run_git(["config", "core.repositoryFormatVersion", "1"], repo)
+        for name in ("HEAD", "FOO_HEAD", "refs", "packed-refs", "logs"):
+            shutil.move(git_dir / name, home / name)
+        (git_dir / "refs").mkdir()
+        (git_dir / "refs" / "heads").write_text("this repository uses the reftable format\n")
+        (git_dir / "HEAD").write_text("ref: refs/heads/.invalid\n")
+    else:
+        shutil.move(git_dir / "reftable", home / "reftable")
+    config = git_dir / "config"
+    run_git(
+        ["config", "--file", str(config), "extensions.refStorage", f"{start}://{home}"], tmp_path
+    )
+    assert listed_by_us(repo) == before
+    stubs = {name: (git_dir / name).read_bytes() for name in ("HEAD", "refs/heads")}
+    for target in (OTHER[start], start):
+        assert ours(repo, f"refs migrate --ref-format={target}") == (0, b"", b"")
+        assert f"refStorage = {target}://{home}\n".lower() in config.read_text().lower()
+        assert listed_by_us(repo) == before
+        assert {name: (git_dir / name).read_bytes() for name in stubs} == stubs
+        assert not (git_dir / "reftable").exists()
+        expected = {"FOO_HEAD", "HEAD", "logs", "packed-refs", "refs"}
+        made = {path.name for path in home.iterdir()}
+        assert made == (expected if target == "files" else {"reftable"})
+
+
+def listed_by_us(repo: Path) -> list[bytes]:
+    """What pyreftable says of refs and logs."""
+    form = " --include-root-refs '--format=%(refname) %(objectname) %(symref)'"
+    return [ours(repo, f"for-each-ref{form}").stdout, ours(repo, "reflog show --json --all").stdout]

@@ -97,7 +97,9 @@ class FusedValues:
             return self._texts(values)
         texts: list[bytes] = []
         for start in range(0, len(values), _LOOKED_UP_TOGETHER):
-            texts += self._texts(values[start : start + _LOOKED_UP_TOGETHER])
+            part = values[start : start + _LOOKED_UP_TOGETHER]
+            texts += self._texts(part)
+            self._lookup.progress.advance(len(part))
         return texts
 
     def _texts(self, values: list[bytes]) -> list[bytes]:

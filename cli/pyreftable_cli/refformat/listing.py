@@ -11,6 +11,7 @@ from itertools import compress
 from typing import TYPE_CHECKING
 
 from pyreftable.errors import RefNameError
+from pyreftable.progress import SILENCE, Progress, estimated_refs
 from pyreftable.refs.names import check_refname, refname_is_safe
 from pyreftable.refs.text import as_bytes, as_text
 
@@ -41,7 +42,7 @@ class Listing:
     """The refs of `store` that match `patterns`, in the order of their names.
 
     `root_refs` adds HEAD and its like. `after` starts behind that name (which need not exist).
-    `warn` gets what is wrong with refs that are left out.
+    `warn` gets what is wrong with refs that are left out; `progress` is told of refs read.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Listing:
         root_refs: bool = False,
         after: bytes | None = None,
         warn: Callable[[str], None],
+        progress: Progress = SILENCE,
     ) -> None:
         self._store = store
         self._patterns = patterns
@@ -59,15 +61,22 @@ class Listing:
         # git seeks the smallest name above the marker that is no valid name itself.
         self._start = None if after is None else after + b"\1"
         self._warn = warn
+        self._progress = progress
         self._null = store.hash.null
         self._danger: Fatal | None = None
 
     def batches(self) -> Iterator[RefBatch]:
         """The refs, some thousands at a time; batches may be empty."""
-        for prefix in self._patterns.prefixes():
+        prefixes = self._patterns.prefixes()
+        if self._progress is not SILENCE:
+            # How many refs there are below a prefix is not known before they have been read.
+            tables = self._store.stack().snapshot().tables if prefixes == [b""] else ()
+            self._progress.start("Listing refs", estimated_refs(tables))
+        for prefix in prefixes:
             runs = self._store.ref_runs(prefix, root_refs=self._root_refs)
             for names, types, values in _coalesced(runs):
                 yield self._select(names, types, values)
+                self._progress.advance(len(names))
                 if self._danger is not None:
                     raise self._danger
 

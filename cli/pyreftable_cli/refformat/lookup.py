@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pyreftable.errors import ObjectMissingError, RefNameError
+from pyreftable.progress import SILENCE, Progress
 from pyreftable.refs.names import is_pseudo_ref, shorten
 from pyreftable.refs.text import as_bytes, as_text
 
@@ -61,7 +62,8 @@ class Lookup:
     Takes and gives bytes. `value` below is a `RefBatch` value: an id, or an id and a peeled id.
 
     Fields note here what they need: `opens_objects`, that contents will be read anyway, and
-    `choosers`, to be called with all refs at once before any is shown.
+    `choosers`, to be called with all refs at once before any is shown. `progress` is told of refs
+    formatted, many at a time.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class Lookup:
         self.warn = warn
         self._color = color
         self.opens_objects = False
+        self.progress: Progress = SILENCE
         self.choosers: list[Callable[[RefBatch], None]] = []
         self._contents: dict[bytes, ObjectContent] = {}
         self._contents_size = 0
