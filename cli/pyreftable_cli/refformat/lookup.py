@@ -84,6 +84,7 @@ class Lookup:
         self._contents: dict[bytes, ObjectContent] = {}
         self._contents_size = 0
         self._commits: dict[bytes, str | None] = {}
+        self._bad_tags: set[str] = set()
         self._known_names: frozenset[bytes] | None = None
         self._symrefs: frozenset[bytes] = frozenset()
         self._lookups = 0
@@ -196,9 +197,12 @@ class Lookup:
             self.complain(f"object {oid} is a {found[0]}, not a commit")
 
     def complain_of_bad_tag(self, oid: str) -> None:
-        """Say that the tag `oid` (hex) has the type of its object wrong, if that is so."""
+        """Say, once, that the tag `oid` (hex) has the type of its object wrong, if that is so."""
         from pyreftable.refs.object_content import parse_tag
 
+        if oid in self._bad_tags:
+            return
+        self._bad_tags.add(oid)
         objects = self._store.objects
         try:
             kind, body = objects.read(oid)
@@ -230,6 +234,7 @@ class Lookup:
         try:
             peeled = self._store.objects.peel(value.hex())
         except ObjectMissingError as error:
+            self.complain_of_bad_tag(value.hex())
             raise Fatal("bad tag") from error
         return None if peeled is None else bytes.fromhex(peeled)
 
