@@ -6,6 +6,7 @@ entries that lead to anything but a commit are passed over, and keep their numbe
 
 from __future__ import annotations
 
+from heapq import heapify, heappop, heapreplace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pyreftable.errors import FatalRevisionError, RefNameError, RevisionError
@@ -169,17 +170,24 @@ class LogWalk:
         yield f"refs/heads/{name}"
 
     def __iter__(self) -> Iterator[Shown]:
-        while True:
-            best: WalkedLog | None = None
-            for log in self._logs:
-                if not self._seek_commit(log):
-                    continue
-                if best is None or log.entries[log.at].time > best.entries[best.at].time:
-                    best = log
-            if best is None:
-                return
-            yield Shown(best.name, best.at, best.entries[best.at], best.by_date)
-            best.at += 1
+        """All entries, the latest first; of equal times those of the log that was added first."""
+        queue = [entry for order in range(len(self._logs)) if (entry := self._next(order))]
+        heapify(queue)
+        while queue:
+            order = queue[0][1]
+            log = self._logs[order]
+            yield Shown(log.name, log.at, log.entries[log.at], log.by_date)
+            log.at += 1
+            following = self._next(order)
+            if following is None:
+                heappop(queue)
+            else:
+                heapreplace(queue, following)
+
+    def _next(self, order: int) -> tuple[int, int] | None:
+        """What the entry at which a log stands sorts by; `None` at its end."""
+        log = self._logs[order]
+        return (-log.entries[log.at].time, order) if self._seek_commit(log) else None
 
     def _seek_commit(self, log: WalkedLog) -> bool:
         while log.at < len(log.entries):
