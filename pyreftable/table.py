@@ -27,11 +27,10 @@ from .format.block import (
     Block,
     Run,
     decode_index,
-    decode_logs,
     decode_obj,
-    decode_refs,
     parse_block,
 )
+from .format.decoding import decode_logs, decode_refs
 from .format.header import decode_footer, decode_header, footer_size
 from .format.lookup import find_ref, holders
 from .format.records import (

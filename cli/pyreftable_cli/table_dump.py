@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyreftable.format import block as blocks
+from pyreftable.format import decoding
 from pyreftable.format.header import footer_size
 from pyreftable.format.records import RefRecord, decode_log, split_log_key
 from pyreftable.refs.text import as_text
@@ -77,7 +78,7 @@ def _block_fields(block: Block) -> Fields:
 
 
 def _refs(table: Table, block: Block) -> Iterator[Entry]:
-    run = blocks.decode_refs(
+    run = decoding.decode_refs(
         block, block.records, block.restarts, table.min_update_index, table.hash.size
     )
     for name, value_type, value, index in zip(*run, strict=True):
@@ -96,7 +97,7 @@ def _refs(table: Table, block: Block) -> Iterator[Entry]:
 
 def _logs(table: Table, block: Block) -> Iterator[Entry]:
     size = table.hash.size
-    run = blocks.decode_logs(block, block.records, block.restarts, size)
+    run = decoding.decode_logs(block, block.records, block.restarts, size)
     for key, value_type, value in zip(run.keys, run.types, run.values, strict=True):
         record = decode_log(key, value_type, value, size)
         fields: Fields = {"name": as_text(record.refname), "update_index": record.update_index}

@@ -7,9 +7,8 @@ Restart offsets count from the block's start (in the first block: the file's). A
 key is whole (prefix length 0). In a log block everything after the first four bytes is
 deflated, and `block_len` is the length it inflates to.
 
-Records are decoded into a `Run`: parallel lists, because a listing or a merge then works on
-slices. Bounds are checked once a run, not once a byte: slices never raise, the end position
-tells whether any ran over. Nothing here knows files; errors carry the offset in the file.
+Records are decoded (see `decoding`) into a `Run`: parallel lists, because a listing or a merge then
+works on slices. Nothing here knows files; errors carry the offset in the file.
 
 Source: git's reftable document, sections "Ref block format" to "Log block format".
 """
@@ -167,111 +166,6 @@ class Block:
             raise self.error(error.what, error.offset or pos) from None
 
 
-def decode_refs(block: Block, start: int, end: int, base: int, hash_size: int) -> Run:
-    """The ref records of `block` from offset `start` (a restart) to `end`.
-
-    `base` is the table's smallest update index. Raises `FormatError`.
-    """
-    # One flat loop on purpose: every listing, merge and compaction spends its time here.
-    data = block.data
-    pos = start
-    names: list[bytes] = []
-    types: list[int] = []
-    values: list[bytes] = []
-    indexes: list[int] = []
-    decode = varint.decode
-    try:
-        for restart in block.restarts_within(start, end):
-            name = b""
-            while pos < restart:
-                prefix = data[pos]
-                pos += 1
-                if prefix > 127:
-                    prefix, pos = decode(data, pos - 1)
-                suffix = data[pos]
-                pos += 1
-                if suffix > 127:
-                    suffix, pos = decode(data, pos - 1)
-                value_type = suffix & 7
-                stop = pos + (suffix >> 3)
-                if prefix:
-                    if prefix > len(name):
-                        what = f"prefix of {prefix} bytes after a {len(name)} byte name"
-                        raise block.error(what, pos)
-                    name = name[:prefix] + data[pos:stop]
-                else:
-                    name = data[pos:stop]
-                index = data[stop]
-                pos = stop + 1
-                if index > 127:
-                    index, pos = decode(data, stop)
-                if value_type == 1:
-                    stop = pos + hash_size
-                elif value_type == 0:
-                    stop = pos
-                elif value_type == 2:
-                    stop = pos + 2 * hash_size
-                elif value_type == 3:
-                    length, pos = decode(data, pos)
-                    stop = pos + length
-                else:
-                    raise block.error(f"unknown value type {value_type}", pos)
-                names.append(name)
-                types.append(value_type)
-                values.append(data[pos:stop])
-                indexes.append(index)
-                pos = stop
-            if pos != restart:
-                break
-    except (IndexError, FormatError) as error:
-        raise _damaged(block, pos, error) from None
-    _check_end(block, names, pos, restart)
-    return Run(names, types, values, [base + index for index in indexes] if base else indexes)
-
-
-def decode_logs(block: Block, start: int, end: int, hash_size: int) -> Run:
-    """The log records of `block` from offset `start` (a restart) to `end`; values stay raw."""
-    # Flat like `decode_refs`, whose twin it is: it must find each value's end.
-    data = block.data
-    pos = start
-    keys: list[bytes] = []
-    types: list[int] = []
-    values: list[bytes] = []
-    decode = varint.decode
-    try:
-        for restart in block.restarts_within(start, end):
-            key = b""
-            while pos < restart:
-                at = pos
-                prefix, pos = decode(data, pos)
-                suffix, pos = decode(data, pos)
-                stop = pos + (suffix >> 3)
-                if prefix > len(key):
-                    raise block.error(f"prefix of {prefix} bytes after a {len(key)} byte key", at)
-                key = key[:prefix] + data[pos:stop]
-                if len(key) < 10 or key[-9]:
-                    raise block.error(f"log key {key!r} is no ref name, NUL and update index", at)
-                pos = stop
-                if suffix & 7 == 1:
-                    pos += 2 * hash_size
-                    length, pos = decode(data, pos)
-                    length, pos = decode(data, pos + length)
-                    _, pos = decode(data, pos + length)
-                    length, pos = decode(data, pos + 2)
-                    pos += length
-                elif suffix & 7:
-                    raise block.error(f"unknown log type {suffix & 7}", at)
-                keys.append(key)
-                types.append(suffix & 7)
-                values.append(data[stop:pos])
-            if pos != restart:
-                break
-    except (IndexError, FormatError) as error:
-        raise _damaged(block, pos, error) from None
-    _check_end(block, keys, pos, restart)
-    return Run(keys, types, values, [])
-
-
 def decode_index(block: Block) -> tuple[list[bytes], list[int]]:
     """The last keys and the positions (absolute, in bytes) of the blocks that an index lists."""
     keys, positions = [], []
@@ -284,7 +178,7 @@ def decode_index(block: Block) -> tuple[list[bytes], list[int]]:
             raise block.error(f"unknown index record type {value_type}", pos)
         keys.append(key)
         positions.append(position)
-    _check_end(block, keys, pos, block.restarts)
+    check_end(block, keys, pos, block.restarts)
     return keys, positions
 
 
@@ -309,7 +203,7 @@ def decode_obj(block: Block) -> tuple[list[bytes], list[list[int]]]:
             offsets.append(last)
         keys.append(key)
         positions.append(offsets)
-    _check_end(block, keys, pos, block.restarts)
+    check_end(block, keys, pos, block.restarts)
     return keys, positions
 
 
@@ -323,20 +217,12 @@ def _decode_key(block: Block, last: bytes, pos: int) -> tuple[bytes, int, int]:
     return last[:prefix] + block.data[pos:end], suffix & 7, end
 
 
-def _check_end(block: Block, keys: list[bytes], pos: int, end: int) -> None:
+def check_end(block: Block, keys: list[bytes], pos: int, end: int) -> None:
     """Arriving anywhere but at the end, or with keys out of order, means damage."""
     if pos != end:
         raise block.error(f"last record ends at {pos}, not at {end}", pos)
     if (keys and not keys[0]) or not all(map(lt, keys, islice(keys, 1, None))):
         raise block.error("keys are not in ascending order", block.records)
-
-
-def _damaged(block: Block, pos: int, error: IndexError | FormatError) -> FormatError:
-    if not isinstance(error, FormatError):
-        return block.error("record runs past the end of its block", pos)
-    if error.path is not None or error.what.startswith("'"):
-        return error
-    return block.error(error.what, error.offset if error.offset is not None else pos)
 
 
 def parse_block(

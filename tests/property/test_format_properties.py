@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyreftable.format import varint
-from pyreftable.format.block import LOG, REF, decode_refs, parse_block
+from pyreftable.format.block import LOG, REF, parse_block
 from pyreftable.format.block_writer import BlockWriter
+from pyreftable.format.decoding import decode_refs
 from pyreftable.format.lookup import find_ref
 from pyreftable.format.records import LogRecord, RefRecord
 from pyreftable.hashes import SHA1, HashAlgorithm

@@ -17,12 +17,11 @@ from pyreftable.format.block import (
     Block,
     Run,
     decode_index,
-    decode_logs,
     decode_obj,
-    decode_refs,
     parse_block,
 )
 from pyreftable.format.block_writer import BlockWriter
+from pyreftable.format.decoding import decode_logs, decode_refs
 from pyreftable.format.records import encode_log_value
 from tests.plain_format import (
     Item,

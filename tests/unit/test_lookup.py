@@ -8,7 +8,8 @@ from functools import partial
 import pytest
 
 from pyreftable.errors import FormatError
-from pyreftable.format.block import REF, Block, decode_refs, parse_block
+from pyreftable.format.block import REF, Block, parse_block
+from pyreftable.format.decoding import decode_refs
 from pyreftable.format.lookup import find_ref
 from pyreftable.format.records import RefRecord
 from tests.plain_format import Item, encode_item, frame, plain_block, plain_varint, ref_item
