@@ -41,57 +41,87 @@ class BlockWriter:
         Returns the position of the first that did not fit. `payloads` are the encoded values.
         Raises `WriteError` when a key is not above the one before it.
         """
-        # One flat loop on purpose: writing tables spends its time here. `last_int` is the last
-        # key as a number: the highest bit of its XOR with the next key ends the common prefix.
+        # One flat loop on purpose: writing tables spends its time here. The highest bit of two
+        # keys' XOR, as numbers, ends their common prefix. A key of the same length that differs
+        # from the last one where that one differed from its own predecessor needs no numbers.
         small, small_limit = varint.SMALL, varint.SMALL_LIMIT
         as_int = int.from_bytes
         append = self._parts.append
-        interval, limit = self.restart_interval, self.block_size - 2
-        restarts, entries, pos = self._restarts, self.entries, self._next
+        restarts, pos = self._restarts, self._next
+        limit = self.block_size - 2 - 3 * len(restarts)
+        interval = self.restart_interval
+        until_restart = -self.entries % interval
         last, last_len = self.last_key, len(self.last_key)
-        last_int = as_int(last, "big")
-        end = len(keys)
-        at = start
+        last_int: int | None = None
+        prefix, stem, value_type, head, size = 0, b"", -1, b"", 0
+        at, end = start, len(keys)
         while at < end:
             key = keys[at]
-            if key <= last:
-                self._next, self.entries, self.last_key = pos, entries, last
-                raise WriteError(f"key {key!r} is not above its predecessor {last!r}")
             key_len = len(key)
-            key_int = as_int(key, "big")
-            prefix = 0
-            if entries % interval:
-                if key_len == last_len:
-                    prefix = key_len - ((key_int ^ last_int).bit_length() + 7 >> 3)
-                elif key_len > last_len:
-                    differs = key_int >> (key_len - last_len << 3) ^ last_int
-                    prefix = last_len - (differs.bit_length() + 7 >> 3)
-                else:
-                    differs = key_int ^ last_int >> (last_len - key_len << 3)
-                    prefix = key_len - (differs.bit_length() + 7 >> 3)
-            length_and_type = key_len - prefix << 3 | types[at]
-            if length_and_type < small_limit and prefix < small_limit:
-                head = small[prefix] + small[length_and_type]
-            else:
-                head = varint.encode(prefix) + varint.encode(length_and_type)
             payload = payloads[at]
-            grown = pos + len(head) + key_len - prefix + len(payload)
-            if prefix or len(restarts) >= MAX_RESTARTS:
-                if grown + 3 * len(restarts) > limit:
+            if (
+                prefix
+                and until_restart
+                and key_len == last_len
+                and key[prefix] > last[prefix]
+                and types[at] == value_type
+                and key.startswith(stem)
+            ):
+                grown = pos + size + len(payload)
+                if grown > limit:
                     break
-            elif grown + 3 * len(restarts) + 3 > limit:
-                break
+                last_int = None
             else:
-                restarts.append(pos)
+                if key <= last:
+                    self._set(pos, at - start, last)
+                    raise WriteError(f"key {key!r} is not above its predecessor {last!r}")
+                key_int = None
+                if until_restart:
+                    key_int = as_int(key, "big")
+                    if last_int is None:
+                        last_int = as_int(last, "big")
+                    if key_len == last_len:
+                        prefix = key_len - ((key_int ^ last_int).bit_length() + 7 >> 3)
+                    elif key_len > last_len:
+                        differs = key_int >> (key_len - last_len << 3) ^ last_int
+                        prefix = last_len - (differs.bit_length() + 7 >> 3)
+                    else:
+                        differs = key_int ^ last_int >> (last_len - key_len << 3)
+                        prefix = key_len - (differs.bit_length() + 7 >> 3)
+                else:
+                    prefix = 0
+                    until_restart = interval
+                value_type = types[at]
+                length_and_type = key_len - prefix << 3 | value_type
+                if length_and_type < small_limit and prefix < small_limit:
+                    head = small[prefix] + small[length_and_type]
+                else:
+                    head = varint.encode(prefix) + varint.encode(length_and_type)
+                size = len(head) + key_len - prefix
+                grown = pos + size + len(payload)
+                if prefix or len(restarts) >= MAX_RESTARTS:
+                    if grown > limit:
+                        break
+                elif grown > limit - 3:
+                    break
+                else:
+                    limit -= 3
+                    restarts.append(pos)
+                stem = key[:prefix]
+                last_int = key_int
             append(head)
-            append(key[prefix:] if prefix else key)
+            append(key[prefix:])
             append(payload)
             pos = grown
-            last, last_len, last_int = key, key_len, key_int
-            entries += 1
+            last, last_len = key, key_len
+            until_restart -= 1
             at += 1
-        self._next, self.entries, self.last_key = pos, entries, last
+        self._set(pos, at - start, last)
         return at
+
+    def _set(self, pos: int, added: int, last: bytes) -> None:
+        self._next, self.last_key = pos, last
+        self.entries += added
 
     def finish(self) -> bytes:
         """The block's bytes (deflated, for logs), the file header before them if it has one."""
