@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from .refs.transaction import Transaction
     from .stack import Addition, LogExpiry, Snapshot, Stack, StackOptions
     from .table import Table
-    from .writer import TableWriter, WriteOptions
+    from .write_options import WriteOptions
+    from .writer import TableWriter
 
 __version__ = "0.1.0"
 
@@ -63,7 +64,8 @@ _HOME = {
     "refs.transaction": "Transaction",
     "stack": "Addition LogExpiry Snapshot Stack StackOptions",
     "table": "Table",
-    "writer": "TableWriter WriteOptions",
+    "write_options": "WriteOptions",
+    "writer": "TableWriter",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 

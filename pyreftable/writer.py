@@ -15,9 +15,8 @@ inflating).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from itertools import islice
-from operator import xor
-from typing import NamedTuple
 
 from .errors import EntryTooLargeError, WriteError
 from .format import varint
@@ -36,24 +35,12 @@ from .format.records import (
     split_log_key,
 )
 from .hashes import SHA1, HashAlgorithm
+from .object_positions import ObjectPositions
+from .write_options import WriteOptions
 
 _CHUNK = 1024
-
-
-class WriteOptions(NamedTuple):
-    """How tables are laid out; the names and defaults are git's.
-
-    `block_size` in bytes, up to 16,777,215 (0: the default). `restart_interval`: every how
-    many records a whole key is stored, 1 to 65,535 (0: the default). `unpadded`: blocks follow
-    each other without padding. `index_objects`: write the obj section. `exact_log_message`:
-    store messages as they are; otherwise they must be one line and get a line end.
-    """
-
-    block_size: int = 4096
-    restart_interval: int = 16
-    unpadded: bool = False
-    index_objects: bool = True
-    exact_log_message: bool = False
+# One for each ref block of some four million refs; 5 MiB.
+_MOST_VARINTS = 1 << 15
 
 
 class TableWriter:
@@ -94,7 +81,7 @@ class TableWriter:
         self._section_start = 0
         self._last_key = b""
         self._block_oids: set[bytes] = set()
-        self._positions_of: dict[bytes, int | list[int]] = {}
+        self._object_positions = ObjectPositions(hash.size)
         self._footer = Footer()
 
     @property
@@ -110,8 +97,7 @@ class TableWriter:
         """Add refs in ascending order of their names."""
         iterator = iter(records)
         while chunk := list(islice(iterator, _CHUNK)):
-            names, indexes, types, values = (list(column) for column in zip(*chunk, strict=True))
-            self.add_ref_run(Run(names, types, values, indexes))
+            self.add_ref_run(ref_run(chunk))
 
     def add_ref_run(self, run: Run) -> None:
         """Add refs given as parallel lists: the bulk form of `add_refs`."""
@@ -137,10 +123,7 @@ class TableWriter:
         """Add reflog entries in key order: by name, each name's newest first."""
         iterator = iter(records)
         while chunk := list(islice(iterator, _CHUNK)):
-            chunk = [self._checked_log(record) for record in chunk]
-            keys = [log_key(record.refname, record.update_index) for record in chunk]
-            types = [0 if record.is_deletion else 1 for record in chunk]
-            self.add_log_run(Run(keys, types, [encode_log_value(record) for record in chunk], []))
+            self.add_log_run(encode_logs(chunk, self.hash, self.options))
 
     def add_log_run(self, run: Run) -> None:
         """Add reflog entries with values already encoded: the bulk form, as compaction needs it.
@@ -247,25 +230,6 @@ class TableWriter:
                 oids.add(value[:size])
                 oids.add(value[size:])
 
-    def _checked_log(self, record: LogRecord) -> LogRecord:
-        if not record.refname or b"\0" in record.refname:
-            raise WriteError(f"log for the name {record.refname!r}")
-        if not 0 <= record.update_index <= varint.MAX_VALUE:
-            raise WriteError(f"log of {record.refname!r} at update index {record.update_index}")
-        if record.is_deletion and not record.old_oid:
-            return record
-        if len(record.old_oid) != self.hash.size or len(record.new_oid) != self.hash.size:
-            raise WriteError(f"log of {record.refname!r} has ids that are not {self.hash.name}")
-        if not (0 <= record.time <= varint.MAX_VALUE and -32768 <= record.tz_offset <= 32767):
-            when = f"{record.time} {record.tz_offset:+05d}"
-            raise WriteError(f"log of {record.refname!r} has a time that no record holds: {when}")
-        if self.options.exact_log_message or record.is_existence_marker:
-            return record
-        message = record.message.rstrip(b"\n")
-        if b"\n" in message:
-            raise WriteError(f"log message of {record.refname!r} has more than one line")
-        return record._replace(message=message + b"\n")
-
     # Blocks to sections
 
     def _new_block(self, kind: bytes) -> BlockWriter:
@@ -291,25 +255,11 @@ class TableWriter:
         padded = not self.options.unpadded and block.kind != LOG
         self._index.append((block.last_key, self._next))
         if self._block_oids:
-            self._index_objects(self._next)
+            self._object_positions.add(self._block_oids, self._next)
+            self._block_oids.clear()
         padding = self._block_size - len(data) if padded else 0
         self._emit(data, padding)
         self._next += len(data) + padding
-
-    def _index_objects(self, position: int) -> None:
-        """Note that the block at `position` holds the ids collected."""
-        positions_of = self._positions_of
-        for oid in self._block_oids:
-            # Most ids are in one block only: a number is much smaller than a list, and no
-            # burden to the garbage collector.
-            known = positions_of.get(oid)
-            if known is None:
-                positions_of[oid] = position
-            elif isinstance(known, int):
-                positions_of[oid] = [known, position]
-            else:
-                known.append(position)
-        self._block_oids.clear()
 
     def _emit(self, data: bytes, padding: int) -> None:
         if self._padding:
@@ -353,21 +303,20 @@ class TableWriter:
         return position
 
     def _write_obj_section(self) -> None:
-        oids = sorted(self._positions_of)
-        id_len = max(_longest_shared_prefix(oids), 1) + 1
+        objects = self._object_positions
+        id_len = max(objects.longest_shared_prefix(), 1) + 1
         if id_len > MAX_ID_LEN:
             # The footer has no room for it; git lets it spill into the section's position.
             return
         self._start_section(OBJ)
-        for start in range(0, len(oids), _CHUNK):
-            self._add_objs(oids[start : start + _CHUNK], id_len)
-        self._positions_of = {}
+        encode = lru_cache(_MOST_VARINTS)(varint.encode)
+        for oids, positions in objects.drain():
+            values = [encode_obj_value(each, encode) for each in positions]
+            self._add_objs([oid[:id_len] for oid in oids], values)
         self._footer = self._footer._replace(obj_id_len=id_len)
         self._finish_section()
 
-    def _add_objs(self, oids: list[bytes], id_len: int) -> None:
-        values = [encode_obj_value(self._positions_of[oid]) for oid in oids]
-        keys = [oid[:id_len] for oid in oids]
+    def _add_objs(self, keys: list[bytes], values: list[tuple[int, bytes]]) -> None:
         types = [value_type for value_type, _ in values]
         payloads = [payload for _, payload in values]
         at = 0
@@ -383,15 +332,48 @@ class TableWriter:
                 types[at], payloads[at] = encode_obj_value([])
 
 
-def _longest_shared_prefix(oids: list[bytes]) -> int:
-    """Bytes that the two most alike of the sorted ids share: the smallest XOR tells."""
-    numbers = [int.from_bytes(oid, "big") for oid in oids]
-    smallest = min(map(xor, numbers, islice(numbers, 1, None)), default=None)
-    return 0 if smallest is None else len(oids[0]) - (smallest.bit_length() + 7 >> 3)
-
-
 def _check_options(options: WriteOptions) -> None:
     if not 0 <= options.block_size <= MAX_BLOCK_SIZE:
         raise WriteError(f"block size {options.block_size} is not in 0 to {MAX_BLOCK_SIZE}")
     if not 0 <= options.restart_interval <= 65535:
         raise WriteError(f"restart interval {options.restart_interval} is not in 0 to 65535")
+
+
+def ref_run(records: Sequence[RefRecord]) -> Run:
+    """Ref records as a run."""
+    if not records:
+        return Run([], [], [], [])
+    names, indexes, types, values = (list(column) for column in zip(*records, strict=True))
+    return Run(names, types, values, indexes)
+
+
+def encode_logs(logs: Sequence[LogRecord], hash: HashAlgorithm, options: WriteOptions) -> Run:
+    """Reflog entries as a run, as `TableWriter.add_log_run` takes it.
+
+    Raises `WriteError` for what no log record can hold.
+    """
+    exact = options.exact_log_message
+    checked = [_checked_log(log, hash, exact) for log in logs]
+    keys = [log_key(log.refname, log.update_index) for log in checked]
+    types = [0 if log.is_deletion else 1 for log in checked]
+    return Run(keys, types, [encode_log_value(log) for log in checked], [])
+
+
+def _checked_log(record: LogRecord, hash: HashAlgorithm, exact: bool) -> LogRecord:
+    if not record.refname or b"\0" in record.refname:
+        raise WriteError(f"log for the name {record.refname!r}")
+    if not 0 <= record.update_index <= varint.MAX_VALUE:
+        raise WriteError(f"log of {record.refname!r} at update index {record.update_index}")
+    if record.is_deletion and not record.old_oid:
+        return record
+    if len(record.old_oid) != hash.size or len(record.new_oid) != hash.size:
+        raise WriteError(f"log of {record.refname!r} has ids that are not {hash.name}")
+    if not (0 <= record.time <= varint.MAX_VALUE and -32768 <= record.tz_offset <= 32767):
+        when = f"{record.time} {record.tz_offset:+05d}"
+        raise WriteError(f"log of {record.refname!r} has a time that no record holds: {when}")
+    if exact or record.is_existence_marker:
+        return record
+    message = record.message.rstrip(b"\n")
+    if b"\n" in message:
+        raise WriteError(f"log message of {record.refname!r} has more than one line")
+    return record._replace(message=message + b"\n")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from pyreftable.format.block import Run
 from pyreftable.format.records import DELETION, OID, LogRecord, RefRecord
 from pyreftable.stack import Snapshot, Stack, StackOptions
 from pyreftable.writer import TableWriter
@@ -40,6 +41,25 @@ def fill_refs(values: Mapping[str, int | None]) -> Fill:
             writer.add_ref(RefRecord(name.encode(), writer.min_update_index, kind, value))
 
     return fill
+
+
+def ref_run_of(stack: Stack, values: Mapping[str, int | None], index: int) -> Run:
+    """Refs as `Addition.write_records` takes them."""
+    size = stack.options.hash.size
+    names = sorted(name.encode() for name in values)
+    numbers = [values[name.decode()] for name in names]
+    types = [DELETION if number is None else OID for number in numbers]
+    ids = [b"" if number is None else oid(number, size) for number in numbers]
+    return Run(names, types, ids, [index] * len(names))
+
+
+def add_records(
+    stack: Stack, values: Mapping[str, int | None], logs: Sequence[LogRecord] = ()
+) -> None:
+    """Set or delete refs, and add log entries, in one addition that may compact early."""
+    with stack.addition() as addition:
+        addition.write_records(ref_run_of(stack, values, addition.next_update_index), logs)
+        addition.commit()
 
 
 def fill_logs(logs: Iterable[LogRecord]) -> Fill:

@@ -15,7 +15,8 @@ from pyreftable.format.header import decode_header, footer_size
 from pyreftable.format.records import LogRecord, RefRecord, log_key
 from pyreftable.hashes import SHA1, HashAlgorithm
 from pyreftable.table import Table
-from pyreftable.writer import TableWriter, WriteOptions
+from pyreftable.write_options import WriteOptions
+from pyreftable.writer import TableWriter
 
 T = TypeVar("T")
 

@@ -8,7 +8,6 @@ written before the first list is swapped, so that a full disk stops everything.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING
 
 from ..errors import EntryTooLargeError, TransactionError
@@ -21,7 +20,7 @@ from ..format.records import (
     RefRecord,
     log_key,
 )
-from ..writer import TableWriter
+from ..writer import ref_run
 from .hooks import run_transaction_hook
 from .names import should_autocreate_reflog
 from .reflog import Reflog
@@ -29,6 +28,7 @@ from .settings import log_all_ref_updates
 from .text import as_bytes
 
 if TYPE_CHECKING:
+    from ..format.block import Run
     from .checks import Plan, StackPlan
     from .identity import Identity
     from .store import RefStore
@@ -46,10 +46,10 @@ def commit(transaction: Transaction, plan: Plan) -> None:
         for stack_plan in plan.stacks.values():
             run = stack_plan.run
             if run is not None:
-                stack_plan.addition.write_table(partial(TableWriter.add_ref_run, run=run))
+                stack_plan.addition.write_records(run)
             elif stack_plan.updates:
-                table = _TableContent(transaction.store, stack_plan)
-                stack_plan.addition.write_table(table.fill)
+                content = _TableContent(transaction.store, stack_plan)
+                stack_plan.addition.write_records(content.refs(), content.logs())
         for stack_plan in plan.stacks.values():
             stack_plan.addition.commit()
     except EntryTooLargeError as error:
@@ -72,12 +72,15 @@ class _TableContent:
         self.message_limit = store.options.write.block_size // 2
         self._committer: Identity | None = None
 
-    def fill(self, writer: TableWriter) -> None:
-        """Write refs, then logs."""
-        writer.add_refs(record for update in self.updates if (record := self._ref(update)))
+    def refs(self) -> Run:
+        """The ref records, in the order of their names."""
+        return ref_run([record for update in self.updates if (record := self._ref(update))])
+
+    def logs(self) -> list[LogRecord]:
+        """The log records, in key order."""
         logs = [log for update in self.updates for log in self._logs(update)]
         logs.sort(key=lambda log: log_key(log.refname, log.update_index))
-        writer.add_logs(logs)
+        return logs
 
     def _ref(self, update: Update) -> RefRecord | None:
         if update.log_only or not update.has_new:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import ConfigError
 from ..stack import StackOptions
-from ..writer import WriteOptions
+from ..write_options import WriteOptions
 from .config_values import INT64, UINT64, entry_bool, env_bool
 
 if TYPE_CHECKING:

@@ -1,8 +1,4 @@
-"""Adding tables on top of a stack: all of them become visible at once, or none.
-
-`Publication` is what additions and compactions share: tables get their names before the list
-names them, and lose them again if it never does.
-"""
+"""Adding tables on top of a stack: all of them become visible at once, or none."""
 
 from __future__ import annotations
 
@@ -11,72 +7,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ..errors import CallerError, ReftableError, WriteError
-from ..writer import TableWriter
+from ..writer import TableWriter, encode_logs
+from .early_compaction import EarlyCompaction, compact_early
+from .publication import Publication
 
 if TYPE_CHECKING:
+    from ..format.block import Run
+    from ..format.records import LogRecord
     from .stack import Stack
-    from .storage import ListLock, Storage, TableFile
-
-
-class Publication:
-    """Named tables on their way into the list, under its lock.
-
-    `commit` or `rollback` ends it, and the lock with it.
-
-    Rolling back after `commit` began has to look before it deletes. An interrupt may arrive, or
-    an error be reported, when the list has already been replaced; deleting its tables then would
-    destroy the stack.
-    """
-
-    def __init__(self, storage: Storage, lock: ListLock) -> None:
-        self._storage = storage
-        self._lock = lock
-        self._names: list[str] = []
-        self._list_may_be_new = False
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The tables published so far, oldest first."""
-        return tuple(self._names)
-
-    def publish(self, file: TableFile, min_update_index: int, max_update_index: int) -> str:
-        """Name a finished table after its range; its name."""
-        name = self._storage.new_name(min_update_index, max_update_index)
-        self._names.append(name)
-        try:
-            file.publish(name)
-        except BaseException:
-            # An interrupt may come after the rename: delete it, whether it is there or not.
-            self._storage.remove(name)
-            self._names.remove(name)
-            raise
-        return name
-
-    def commit(self, names: Sequence[str]) -> None:
-        """Replace the list by `names`, durably."""
-        self._list_may_be_new = True
-        self._lock.replace(names)
-        self._names.clear()
-        self._storage.sync()
-
-    def rollback(self) -> None:
-        """Delete the tables that are not in the list and release its lock. Raises nothing."""
-        try:
-            names = self._unlisted()
-            self._names.clear()
-            for name in names:
-                self._storage.remove(name)
-        finally:
-            self._lock.release()
-
-    def _unlisted(self) -> list[str]:
-        if not (self._names and self._list_may_be_new):
-            return list(self._names)
-        try:
-            listed = self._storage.read_list().names
-        except ReftableError:
-            return []  # Better a table too many, which `Stack.clean` deletes, than one too few.
-        return [name for name in self._names if name not in listed]
 
 
 class Addition:
@@ -89,6 +27,7 @@ class Addition:
     def __init__(self, stack: Stack) -> None:
         self._stack = stack
         self._storage = stack.storage
+        self._early: EarlyCompaction | None = None
         lock = self._storage.lock(stack.options.lock_timeout_ms)
         try:
             self.snapshot = stack.snapshot()
@@ -146,18 +85,46 @@ class Addition:
         finally:
             file.discard()
 
+    def write_records(self, refs: Run, logs: Sequence[LogRecord] = ()) -> None:
+        """Write one table of these records, in key order, whose update index is the next one.
+
+        Where auto-compaction would merge it with the tables below at once, the merged table may be
+        written instead (see `early_compaction`). Raises as `write_table` does.
+        """
+        publication = self._open_publication()
+        index = self.next_update_index
+        if not publication.names and (refs.keys or logs):
+            options = self._stack.options
+            log_run = encode_logs(logs, options.hash, options.write)
+            early = compact_early(self._stack, self.snapshot, refs, log_run, index)
+            if early is not None:
+                self._early = early
+                if early.file is not None:
+                    publication.publish(early.file, early.low, index)
+                self.next_update_index = index + 1
+                return
+
+        def fill(writer: TableWriter) -> None:
+            writer.add_ref_run(refs)
+            writer.add_logs(logs)
+
+        self.write_table(fill)
+
     def commit(self) -> None:
         """Make the tables visible, release the lock, and let the stack auto-compact.
 
         Without tables nothing changes. Raises `StorageError`: then the stack is as before, unless
         it was the last step that failed, syncing the directory.
         """
-        publication = self._open_publication()
-        if not publication.names:
+        publication, early = self._open_publication(), self._early
+        if not publication.names and early is None:
             self.rollback()
             return
+        below = self.snapshot.names[: early.start] if early else self.snapshot.names
         try:
-            publication.commit(self.snapshot.names + publication.names)
+            publication.commit(below + publication.names)
+            if early is not None:
+                early.delete_replaced()
         finally:
             self.rollback()
         _settle(self._stack)
@@ -168,8 +135,13 @@ class Addition:
         Does nothing the second time. Raises nothing.
         """
         publication, self._publication = self._publication, None
-        if publication is not None:
-            publication.rollback()
+        early, self._early = self._early, None
+        try:
+            if publication is not None:
+                publication.rollback()
+        finally:
+            if early is not None:
+                early.release()
 
     def _open_publication(self) -> Publication:
         if self._publication is None:

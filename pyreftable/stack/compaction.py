@@ -1,7 +1,7 @@
 """Merging tables of a stack into one, while readers and writers go on.
 
-`suggest_segment` is the policy, a pure function of sizes; the rest is the mechanism, in the steps
-of git's document, section "Compaction", as git takes them:
+What to merge is `policy`'s business; this is the mechanism, in the steps of git's document,
+section "Compaction", as git takes them:
 
     1. lock the list, and see that it still says what the range was chosen from;
     2. lock the tables of the range, the last one first;
@@ -22,72 +22,19 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import CallerError, LockError, OutdatedError
-from ..format.header import footer_size, header_size
 from ..format.records import LogRecord
-from ..hashes import SHA1
 from ..merged import Merged
 from ..progress import SILENCE, Progress, counted, estimated_logs, estimated_refs
 from ..table import Table
 from ..writer import TableWriter
-from .addition import Publication
-from .options import LogExpiry, StackOptions
+from .options import LogExpiry
+from .policy import NOTHING, Segment, geometric_segment
+from .publication import Publication
 
 if TYPE_CHECKING:
     from .snapshot import Snapshot
     from .stack import Stack
     from .storage import Lock, TableFile
-
-
-class Segment(NamedTuple):
-    """Tables `start` up to, not including, `end`; empty when both are equal."""
-
-    start: int
-    end: int
-
-
-NOTHING = Segment(0, 0)
-
-
-# Policy
-
-
-def suggest_segment(sizes: Sequence[int], factor: int) -> Segment:
-    """The tables to merge so that each is `factor` times as big as the next; maybe none.
-
-    `sizes` in bytes, oldest table first. The end is found from the newest table down: the first
-    one whose predecessor is too small for it. The tables above that are in order already, and in
-    a geometric sequence their sum cannot upset it. The start is the lowest table that is too small
-    for the sum of those between it and the end, since these will be one table by then.
-    Source: git's `suggest_compaction_segment`.
-    """
-    end = len(sizes)
-    while end > 1 and sizes[end - 2] >= sizes[end - 1] * factor:
-        end -= 1
-    if end <= 1:
-        return NOTHING
-    start = end
-    merged = sizes[end - 1]
-    for index in range(end - 2, -1, -1):
-        if sizes[index] < merged * factor:
-            start = index
-        merged += sizes[index]
-    return Segment(start, end)
-
-
-def geometric_segment(snapshot: Snapshot, options: StackOptions) -> Segment:
-    """What auto-compaction would merge. Tables count without the footer and all of the header but
-    a byte, as git counts them: small ones should differ by their records, and no size be 0."""
-    version = 1 if options.hash is SHA1 else 2
-    overhead = header_size(version) - 1 + footer_size(version)
-    sizes = [table.size - overhead for table in snapshot.tables]
-    return suggest_segment(sizes, options.geometric_factor or 2)
-
-
-def compaction_required(snapshot: Snapshot, options: StackOptions, *, geometric: bool) -> bool:
-    """Whether there is anything to merge: by the geometric rule, or at all."""
-    if not geometric:
-        return len(snapshot.tables) > 1
-    return geometric_segment(snapshot, options) != NOTHING
 
 
 # Entry points, behind the methods of `Stack`

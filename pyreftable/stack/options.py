@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..hashes import SHA1, HashAlgorithm
-from ..writer import WriteOptions
+from ..write_options import WriteOptions
 
 
 class StackOptions(NamedTuple):

@@ -146,7 +146,7 @@ class Stack:
 
     def compaction_required(self, geometric: bool) -> bool:
         """Whether auto-compaction (or, not `geometric`, `compact_all`) would do anything."""
-        from .compaction import compaction_required
+        from .policy import compaction_required
 
         return compaction_required(self.snapshot(), self.options, geometric=geometric)
 

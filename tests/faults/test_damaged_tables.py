@@ -15,7 +15,7 @@ from pyreftable.errors import FormatError
 from pyreftable.format.records import LogRecord
 from pyreftable.hashes import SHA1, SHA256, HashAlgorithm
 from pyreftable.table import Table
-from pyreftable.writer import WriteOptions
+from pyreftable.write_options import WriteOptions
 from tests.faults import fuzz_table
 from tests.faults.damage import NAME, Intact, check_reading, intact
 from tests.table_tools import build, log, make_value, open_table, ref, splice

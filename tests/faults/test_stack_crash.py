@@ -23,6 +23,7 @@ from tests.faults.disk import (
 )
 from tests.stack_tools import (
     PLAIN,
+    add_records,
     fill_logs,
     fill_refs,
     listed,
@@ -82,6 +83,7 @@ def leave_garbage(stack: Stack) -> None:
 
 
 AUTO = StackOptions(lock_timeout_ms=0)
+EAGER = AUTO._replace(geometric_factor=20)
 MODES = PLAIN._replace(file_mode=0o660)
 SCENARIOS = {
     "first commit": Scenario(lambda stack: None, lambda stack: set_refs(stack, a=1)),
@@ -90,6 +92,10 @@ SCENARIOS = {
     "two tables": Scenario(three_tables, two_tables_at_once),
     "shared": Scenario(three_tables, lambda stack: set_refs(stack, a=2, d=4), MODES),
     "auto-compaction": Scenario(three_tables, lambda stack: set_refs(stack, a=2, d=4), AUTO),
+    "early compaction": Scenario(three_tables, lambda stack: add_records(stack, {"a": 2}), AUTO),
+    "early compaction, nothing left": Scenario(
+        lambda stack: set_refs(stack, a=1), lambda stack: add_records(stack, {"a": None}), EAGER
+    ),
     "compaction": Scenario(three_tables, lambda stack: stack.compact_all()),
     "range": Scenario(three_tables, lambda stack: stack.compact_range(1, 2)),
     "nothing left": Scenario(cancel_out, lambda stack: stack.compact_all()),

@@ -29,7 +29,8 @@ from pyreftable.stack import StackOptions
 from pyreftable.stack.cleaning import SAFE_AGE
 from pyreftable.table import Table
 from pyreftable.table_check import check_table
-from pyreftable.writer import TableWriter, WriteOptions
+from pyreftable.write_options import WriteOptions
+from pyreftable.writer import TableWriter
 from tests.faults.damage import Intact, check_reading, intact
 from tests.plain_format import Assembly, Item, index_item, obj_item, plain_varint, ref_item
 from tests.stack_tools import listed, oid

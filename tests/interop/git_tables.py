@@ -11,7 +11,7 @@ import random
 from pathlib import Path
 from typing import NamedTuple
 
-from pyreftable.writer import WriteOptions
+from pyreftable.write_options import WriteOptions
 from tests.support import git_env, init_repo, run_git
 
 BLOCK_SIZES = [0, 256, 300, 512, 1000, 4096, 65_536, 16_777_215]

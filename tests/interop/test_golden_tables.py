@@ -24,7 +24,7 @@ from pyreftable.format.block import INDEX, LOG, Block, decode_index
 from pyreftable.format.header import Footer
 from pyreftable.format.records import SYMREF, LogRecord, RefRecord
 from pyreftable.table import Table
-from pyreftable.writer import WriteOptions
+from pyreftable.write_options import WriteOptions
 from tests.interop.git_tables import FEWEST_TABLES, GitTables
 from tests.table_tools import build, footer_offset, open_table
 

@@ -12,7 +12,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from pyreftable.format.records import DELETION, OID, OID_AND_PEELED, SYMREF, LogRecord, RefRecord
 from pyreftable.hashes import SHA1, SHA256, HashAlgorithm
 from pyreftable.table import Table
-from pyreftable.writer import WriteOptions
+from pyreftable.write_options import WriteOptions
 from tests.table_tools import build, key_of, open_table
 
 #: Every table's update indices; far apart, so that varints of several bytes are met.

@@ -17,7 +17,7 @@ from pyreftable.hashes import SHA1, HashAlgorithm
 from pyreftable.merged import Merged
 from pyreftable.probe import first_ref_below, has_refs_below, refs_among
 from pyreftable.table import Table
-from pyreftable.writer import WriteOptions
+from pyreftable.write_options import WriteOptions
 from tests.plain_format import columns, plain_block, plain_size, plain_varint, ref_item
 from tests.property import strategies as own
 from tests.table_tools import build, check_codec, footer_offset, key_of, open_table

@@ -13,8 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from pyreftable.format.records import LogRecord
 from pyreftable.hashes import SHA1, SHA256
 from pyreftable.stack import LogExpiry, Snapshot, Stack, StackOptions
-from pyreftable.writer import WriteOptions
-from tests.stack_tools import fill_logs, fill_refs, listed, logs_of, refs_of, table_files
+from pyreftable.write_options import WriteOptions
+from tests.stack_tools import add_records, fill_logs, fill_refs, listed, logs_of, refs_of, table_files
 
 NAMES = st.sampled_from([f"refs/heads/{name}" for name in ("a", "a-b", "a/b", "b", "é", "z" * 40)])
 CHANGES = st.dictionaries(NAMES, st.none() | st.integers(1, 1000), min_size=1)
@@ -56,32 +56,38 @@ class StackMachine(RuleBasedStateMachine):
         self.stacks.reverse()
         return self.stacks[0]
 
-    @rule(changes=CHANGES)
-    def change_refs(self, changes: dict[str, int | None]) -> None:
-        ordered = dict(sorted(changes.items(), key=lambda item: item[0].encode()))
-        self.stack.add(fill_refs(ordered))
+    @rule(changes=CHANGES, early=st.booleans())
+    def change_refs(self, changes: dict[str, int | None], early: bool) -> None:
+        if early:
+            add_records(self.stack, changes)
+        else:
+            ordered = dict(sorted(changes.items(), key=lambda item: item[0].encode()))
+            self.stack.add(fill_refs(ordered))
         for name, number in changes.items():
             if number is None:
                 self.refs.pop(name, None)
             else:
                 self.refs[name] = number
 
-    @rule(name=NAMES, time=st.integers(1, 100))
-    def add_log(self, name: str, time: int) -> None:
+    @rule(name=NAMES, time=st.integers(1, 100), early=st.booleans())
+    def add_log(self, name: str, time: int, early: bool) -> None:
         stack = self.stack
         index = stack.snapshot().next_update_index
         size = stack.options.hash.size
         record = LogRecord(
             name.encode(), index, bytes(size), b"\1" * size, b"N", b"e", time, 0, b"m\n"
         )
-        stack.add(fill_logs([record]))
+        if early:
+            add_records(stack, {}, [record])
+        else:
+            stack.add(fill_logs([record]))
         self.logs[name, index] = time
 
     @rule(data=st.data())
     def delete_log(self, data: st.DataObject) -> None:
         if self.logs:
             name, index = data.draw(st.sampled_from(sorted(self.logs)))
-            self.stack.add(fill_logs([LogRecord.deletion(name.encode(), index)]))
+            add_records(self.stack, {}, [LogRecord.deletion(name.encode(), index)])
             del self.logs[name, index]
 
     @rule(data=st.data())

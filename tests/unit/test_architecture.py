@@ -16,7 +16,7 @@ COMMANDS = ROOT / "cli" / "pyreftable_cli"
 # Lower rooms first; a module may import from its own room and from those before it.
 ROOMS = (
     "errors hashes",
-    "format ranged",
+    "format ranged write_options",
     "table writer",
     "merged table_check progress",
     "probe",

@@ -11,7 +11,7 @@ from pyreftable.format.block import Run
 from pyreftable.format.records import LogRecord, RefRecord
 from pyreftable.merged import Merged, merge_runs, without_deletions
 from pyreftable.table import Table
-from pyreftable.writer import WriteOptions
+from pyreftable.write_options import WriteOptions
 from tests.table_tools import Bytes, build, key_of, log, open_table, ref, sorted_logs
 
 A, B, C = (bytes([letter]) * 20 for letter in b"abc")

@@ -10,7 +10,7 @@ from pyreftable.format.records import RefRecord
 from pyreftable.merged import Merged
 from pyreftable.probe import first_ref_below, has_refs_below, refs_among
 from pyreftable.table import Table
-from pyreftable.writer import WriteOptions
+from pyreftable.write_options import WriteOptions
 from tests.table_tools import Bytes, build, open_table, ref
 
 BOTH = pytest.mark.parametrize("suppress", [False, True])

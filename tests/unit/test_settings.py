@@ -8,7 +8,7 @@ from pyreftable.errors import ConfigError
 from pyreftable.refs.config import Config
 from pyreftable.refs.config_parser import Origin, parse_config
 from pyreftable.refs.settings import shared_mode, syncs_references, write_options
-from pyreftable.writer import WriteOptions
+from pyreftable.write_options import WriteOptions
 
 
 def config_of(text: str) -> Config:

@@ -14,7 +14,8 @@ from pyreftable.errors import CallerError, FormatError, LockError, StorageError,
 from pyreftable.hashes import SHA256
 from pyreftable.stack import Addition, DirectoryStorage, Snapshot, Stack, StackOptions
 from pyreftable.table import Table
-from pyreftable.writer import TableWriter, WriteOptions
+from pyreftable.write_options import WriteOptions
+from pyreftable.writer import TableWriter
 from tests.memory_storage import MemoryStorage
 from tests.stack_tools import (
     PLAIN,

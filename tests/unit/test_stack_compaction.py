@@ -18,7 +18,7 @@ from pyreftable.errors import (
 from pyreftable.format.records import LogRecord
 from pyreftable.stack import DirectoryStorage, LogExpiry, Stack, StackOptions, compaction
 from pyreftable.stack.files import OwnFile
-from pyreftable.writer import WriteOptions
+from pyreftable.write_options import WriteOptions
 from tests.memory_storage import MemoryStorage
 from tests.stack_tools import (
     PLAIN,

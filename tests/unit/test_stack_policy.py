@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyreftable.stack.compaction import NOTHING, Segment, suggest_segment
+from pyreftable.stack.policy import NOTHING, Segment, suggest_segment
 
 
 @pytest.mark.parametrize(

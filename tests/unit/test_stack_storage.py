@@ -14,7 +14,8 @@ from pyreftable.errors import FormatError, LockError, StorageError
 from pyreftable.hashes import SHA1
 from pyreftable.stack import DirectoryStorage, Stack, StackOptions, Storage
 from pyreftable.stack import storage as storage_module
-from pyreftable.writer import TableWriter, WriteOptions
+from pyreftable.write_options import WriteOptions
+from pyreftable.writer import TableWriter
 from tests.memory_storage import MemoryStorage
 from tests.stack_tools import listed, set_refs, table_files
 

@@ -16,7 +16,7 @@ from pyreftable.format.block import INDEX, OBJ, REF
 from pyreftable.format.records import LogRecord, RefRecord
 from pyreftable.hashes import SHA1, SHA256
 from pyreftable.table import Table
-from pyreftable.writer import WriteOptions
+from pyreftable.write_options import WriteOptions
 from tests.plain_format import Assembly, Item, index_item, many_positions, obj_item, ref_item
 from tests.table_tools import (
     Bytes,

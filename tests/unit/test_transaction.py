@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,10 +17,11 @@ from pyreftable.errors import (
     StorageError,
     TransactionError,
 )
+from pyreftable.format.block import Run
+from pyreftable.format.records import LogRecord
 from pyreftable.refs.store import Ref, RefStore
 from pyreftable.refs.transaction import Transaction
 from pyreftable.stack import Addition
-from pyreftable.writer import TableWriter
 from tests.support import git_env, run_git
 from tests.twins import Objects, make_furnished
 
@@ -403,17 +404,17 @@ def test_all_tables_are_written_before_the_first_list_is_swapped(
 ) -> None:
     run_git(["worktree", "add", "-q", "--detach", "../one", objects.commits[0]], repo)
     events: list[str] = []
-    write_table, commit = Addition.write_table, Addition.commit
+    write_records, commit = Addition.write_records, Addition.commit
 
-    def log_write(self: Addition, fill: Callable[[TableWriter], None]) -> None:
+    def log_write(self: Addition, refs: Run, logs: Sequence[LogRecord] = ()) -> None:
         events.append("write")
-        write_table(self, fill)
+        write_records(self, refs, logs)
 
     def log_commit(self: Addition) -> None:
         events.append("commit")
         commit(self)
 
-    monkeypatch.setattr(Addition, "write_table", log_write)
+    monkeypatch.setattr(Addition, "write_records", log_write)
     monkeypatch.setattr(Addition, "commit", log_commit)
     with RefStore.open(os.fspath(repo.parent / "one"), environ=git_env(repo)) as store:
         with store.transaction() as transaction:

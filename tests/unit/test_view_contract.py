@@ -22,7 +22,8 @@ from pyreftable.hashes import SHA1, SHA256, HashAlgorithm
 from pyreftable.merged import Merged
 from pyreftable.stack import Snapshot, Stack, StackOptions
 from pyreftable.table import Table
-from pyreftable.writer import TableWriter, WriteOptions
+from pyreftable.write_options import WriteOptions
+from pyreftable.writer import TableWriter
 from tests.memory_storage import MemoryStorage
 from tests.table_tools import build, key_of, log, make_value, open_table, sorted_logs
 

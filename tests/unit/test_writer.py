@@ -13,7 +13,8 @@ from pyreftable.format.header import MAX_BLOCK_SIZE, decode_header
 from pyreftable.format.records import LogRecord, RefRecord, encode_log_value, log_key
 from pyreftable.hashes import SHA1, SHA256, HashAlgorithm
 from pyreftable.table import Table
-from pyreftable.writer import TableWriter, WriteOptions
+from pyreftable.write_options import WriteOptions
+from pyreftable.writer import TableWriter
 from tests.plain_format import Item, plain_block, plain_size, ref_item
 from tests.table_tools import build, key_of, log, make_value, open_table, ref
 
