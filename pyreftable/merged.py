@@ -20,6 +20,7 @@ from itertools import repeat
 
 from .format.block import Run
 from .format.records import DELETION, LogRecord, RefRecord, decode_log
+from .newest import Newest
 from .table import Table
 
 _RUN_LENGTH = 512
@@ -27,19 +28,26 @@ _WORTH_A_SLICE = 16
 
 
 class Merged:
-    """The merged view of `tables`, oldest first; immutable and shared, like the tables."""
+    """The merged view of `tables`, oldest first; immutable and shared, like the tables.
 
-    def __init__(self, tables: Sequence[Table], *, suppress_deletions: bool = False) -> None:
+    `previous`, a view of much the same tables, lends what it has got ready for look-ups.
+    """
+
+    def __init__(
+        self,
+        tables: Sequence[Table],
+        *,
+        suppress_deletions: bool = False,
+        previous: Merged | None = None,
+    ) -> None:
         self.tables = tuple(tables)
         self.suppress_deletions = suppress_deletions
+        self._newest: Newest = Newest(self.tables, previous._newest if previous else None)
 
     def ref(self, refname: bytes) -> RefRecord | None:
         """The newest record of exactly that name; `None` where that is a deletion, or absent."""
-        for table in reversed(self.tables):
-            record = table.ref(refname)
-            if record is not None:
-                return None if record.is_deletion else record
-        return None
+        record = self._newest.ref(refname)
+        return None if record is None or record.value_type == DELETION else record
 
     def refs(self, start: bytes = b"") -> Iterator[RefRecord]:
         """The ref records from the name `start` on."""

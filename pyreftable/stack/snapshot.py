@@ -72,7 +72,7 @@ def load_snapshot(
         vanished = _open_tables(storage, options, listing.names, opened)
         if vanished is None:
             stats.reloads += 1
-            return _assemble(listing.names, opened, options), listing
+            return _assemble(listing.names, opened, options, previous), listing
         stats.vanished += 1
         names = listing.names
         listing = storage.read_list()
@@ -80,6 +80,8 @@ def load_snapshot(
             raise TableVanishedError(_lost(storage, vanished))
         if tries >= _MIN_TRIES and time.monotonic() >= deadline:
             raise TableVanishedError(_lost(storage, vanished) + f" (after {tries} tries)")
+        if tries == 1:
+            continue  # Most of the time one compaction came between, and no other follows at once.
         delay_ms += delay_ms * random_fraction() + 1
         time.sleep(delay_ms / 1000)
         listing = storage.read_list()
@@ -103,10 +105,17 @@ def _open_tables(
 
 
 def _assemble(
-    names: tuple[str, ...], opened: Mapping[str, Table], options: StackOptions
+    names: tuple[str, ...],
+    opened: Mapping[str, Table],
+    options: StackOptions,
+    previous: Snapshot | None,
 ) -> Snapshot:
     tables = [opened[name] for name in names]
-    merged = Merged(tables, suppress_deletions=options.suppress_deletions)
+    merged = Merged(
+        tables,
+        suppress_deletions=options.suppress_deletions,
+        previous=previous.merged if previous else None,
+    )
     return Snapshot(names, tables, merged)
 
 

@@ -17,8 +17,9 @@ COMMANDS = ROOT / "cli" / "pyreftable_cli"
 ROOMS = (
     "errors hashes",
     "format ranged write_options",
-    "table writer",
-    "merged table_check progress",
+    "table_blocks writer",
+    "table",
+    "newest merged table_check progress",
     "probe",
     "stack",
     "refs",
