@@ -64,7 +64,7 @@ class Newest:
         for ask in self._asks:
             row = ask(refname)
             if row is not None:
-                return RefRecord(*row)
+                return row if isinstance(row, RefRecord) else RefRecord(*row)
         return None
 
     def _get_ready(self) -> None:

@@ -71,10 +71,11 @@ class Table(TableBlocks):
             return None
         index, end = self.footer.ref_index, self._ref_end()
         block = self._block_of(REF, self._seek(REF, 0, index, end, refname)[0], end)
-        record = find_ref(block, refname, self.min_update_index, self.hash.size)
-        if record is None and index and not block.surrounds(refname):
-            # A miss at a block's edge may be the index's fault: seek the way that would tell.
-            record = next(self.refs(refname), None)
+        record, within = find_ref(block, refname, self.min_update_index, self.hash.size)
+        if within or not index:
+            return record
+        # A miss at a block's edge may be the index's fault: seek the way that would tell.
+        record = next(self.refs(refname), None)
         return record if record is not None and record.refname == refname else None
 
     def rows(self) -> dict[bytes, Row]:

@@ -134,10 +134,6 @@ class Block:
         """The key of the first record."""
         return self.restart_key(self.restart_offsets[0])
 
-    def surrounds(self, key: bytes) -> bool:
-        """Whether `key` lies between records of this block, as far as restarts tell."""
-        return self.first_key() < key < self.restart_key(self.restart_offsets[-1])
-
     def restarts_within(self, start: int, end: int) -> list[int]:
         """The restarts after `start` and before `end`, and `end`: where records must end too."""
         offsets = self.restart_offsets

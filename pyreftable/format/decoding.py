@@ -25,7 +25,7 @@ _Forms = tuple[list[_Unpack | None], list[int]]
 _forms_by_hash_size: dict[int, _Forms] = {}
 
 
-def _short_forms(hash_size: int) -> _Forms:
+def short_forms(hash_size: int) -> _Forms:
     """By a ref record's second byte: what unpacks it, and its size in bytes.
 
     That is for records whose numbers all take one byte, of fixed size but for the suffix: the
@@ -58,7 +58,7 @@ def decode_refs(block: Block, start: int, end: int, base: int, hash_size: int) -
     types: list[int] = []
     values: list[bytes] = []
     indexes: list[int] = []
-    unpackers, sizes = _short_forms(hash_size)
+    unpackers, sizes = short_forms(hash_size)
     decode = varint.decode
     try:
         for restart in block.restarts_within(start, end):

@@ -19,11 +19,16 @@ from __future__ import annotations
 from ..errors import FormatError
 from . import varint
 from .block import Block, Run
+from .decoding import short_forms
 from .records import DELETION, OID, OID_AND_PEELED, SYMREF, RefRecord
 
+#: A record, if there is one, and whether the name is known to lie within the block: that is, there
+#: it is, or between two of its keys.
+Finding = tuple[RefRecord | None, bool]
 
-def find_ref(block: Block, name: bytes, base: int, hash_size: int) -> RefRecord | None:
-    """The record of exactly `name` in a ref block; `base` is the table's smallest update index.
+
+def find_ref(block: Block, name: bytes, base: int, hash_size: int) -> Finding:
+    """Look for exactly `name` in a ref block; `base` is the table's smallest update index.
 
     Raises `FormatError`.
     """
@@ -49,7 +54,10 @@ def _interval(block: Block, name: bytes) -> tuple[int, int]:
         offset = data[at] << 16 | data[at + 1] << 8 | data[at + 2]
         if not start < offset < end or data[offset]:
             raise block.error("restart table does not point to whole keys in order", at)
-        length, pos = varint.decode(data, offset + 1)
+        length = data[offset + 1]
+        pos = offset + 2
+        if length > 127:
+            length, pos = varint.decode(data, offset + 1)
         if data[pos : pos + (length >> 3)] <= name:
             low, start = middle, offset
         else:
@@ -57,61 +65,72 @@ def _interval(block: Block, name: bytes) -> tuple[int, int]:
     return start, end
 
 
-def _walk(
-    block: Block, name: bytes, pos: int, end: int, base: int, hash_size: int
-) -> RefRecord | None:
-    # One flat loop on purpose: a look-up spends most of its time here.
+def _walk(block: Block, name: bytes, pos: int, end: int, base: int, hash_size: int) -> Finding:
+    # One flat loop on purpose: a look-up spends most of its time here. `shared` is -1 once a key
+    # above the name was seen: then nothing has to be compared any more.
     data, decode = block.data, varint.decode
+    sizes = short_forms(hash_size)[1]
+    above_first = pos != block.records
+    below_last = end != block.restarts
     shared = 0
-    passed = False
+    rest, rest_from = name, 0
     if data[pos]:
         raise block.error("restart does not point to a record with a whole key", pos)
     while pos < end:
+        start = pos
         prefix = data[pos]
-        pos += 1
-        if prefix > 127:
-            prefix, pos = decode(data, pos - 1)
-        suffix = data[pos]
-        pos += 1
-        if suffix > 127:
-            suffix, pos = decode(data, pos - 1)
-        value_type = suffix & 7
-        stop = pos + (suffix >> 3)
-        found = False
-        if prefix <= shared and not passed:
+        length = data[pos + 1]
+        size = sizes[length]
+        pos += 2
+        stop = pos + (length >> 3)
+        if size and prefix < 128 and data[stop] < 128:
+            if prefix > shared:
+                pos = start + size
+                continue
+            index = data[stop]
+            value, after = stop + 1, start + size
+        else:
+            prefix, pos = decode(data, start)
+            length, pos = decode(data, pos)
+            stop = pos + (length >> 3)
+            index, value = decode(data, stop)
+            value, after = _value(block, length & 7, value, hash_size)
+        if prefix <= shared:
+            if prefix != rest_from:
+                rest, rest_from = name[prefix:], prefix
             key = data[pos:stop]
-            rest = name[prefix:]
             if key == rest:
-                found = True
+                if after <= end:
+                    record = RefRecord(name, base + index, length & 7, data[value:after])
+                    return record, True
             elif key > rest:
-                passed = True
+                below_last = True
+                shared = -1
             else:
+                above_first = True
                 shared = prefix
                 for ours, theirs in zip(key, rest, strict=False):
                     if ours != theirs:
                         break
                     shared += 1
-        index = data[stop]
-        pos = stop + 1
-        if index > 127:
-            index, pos = decode(data, stop)
-        if value_type == OID:
-            stop = pos + hash_size
-        elif value_type == DELETION:
-            stop = pos
-        elif value_type == OID_AND_PEELED:
-            stop = pos + 2 * hash_size
-        elif value_type == SYMREF:
-            length, pos = decode(data, pos)
-            stop = pos + length
-        else:
-            raise block.error(f"unknown value type {value_type}", pos)
-        if found and stop <= end:
-            return RefRecord(name, base + index, value_type, data[pos:stop])
-        pos = stop
+        pos = after
     if pos != end:
         raise block.error(f"last record ends at {pos}, not at {end}", pos)
-    return None
+    return None, above_first and below_last
+
+
+def _value(block: Block, value_type: int, pos: int, hash_size: int) -> tuple[int, int]:
+    """Where the value at `pos` begins, past its length if it has one, and where it ends."""
+    if value_type == OID:
+        return pos, pos + hash_size
+    if value_type == DELETION:
+        return pos, pos
+    if value_type == OID_AND_PEELED:
+        return pos, pos + 2 * hash_size
+    if value_type == SYMREF:
+        length, pos = varint.decode(block.data, pos)
+        return pos, pos + length
+    raise block.error(f"unknown value type {value_type}", pos)
 
 
 def holders(run: Run, prefix: bytes, size: int) -> list[RefRecord]:

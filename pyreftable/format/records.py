@@ -21,11 +21,16 @@ Source: git's reftable document, sections "Ref record" to "Log record".
 
 from __future__ import annotations
 
+from itertools import chain
+from operator import sub
 from struct import Struct
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import FormatError
 from . import varint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 DELETION = 0
 OID = 1
@@ -159,17 +164,18 @@ def _decode_string(data: bytes, pos: int) -> tuple[bytes, int]:
     return data[pos : pos + length], pos + length
 
 
-def encode_obj_value(positions: int | list[int]) -> tuple[int, bytes]:
+def encode_obj_value(
+    positions: int | list[int], encode: Callable[[int], bytes] = varint.encode
+) -> tuple[int, bytes]:
     """Value type and bytes of an obj record: one position, or a list in ascending order.
 
-    No positions mean "scan all ref blocks".
+    No positions mean "scan all ref blocks". `encode` makes varints: who encodes many values may
+    bring one that remembers, since blocks stand at like distances.
     """
     if isinstance(positions, int):
-        return 1, varint.encode(positions)
+        return 1, encode(positions)
     count = len(positions)
-    parts = [] if 0 < count < 8 else [varint.encode(count)]
-    last = 0
-    for position in positions:
-        parts.append(varint.encode(position - last))
-        last = position
-    return (count if count < 8 else 0), b"".join(parts)
+    distances = map(encode, map(sub, positions, chain((0,), positions)))
+    if 0 < count < 8:
+        return count, b"".join(distances)
+    return 0, encode(count) + b"".join(distances)

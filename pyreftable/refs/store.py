@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import RefNameError, RepositoryError
-from ..format.records import RefRecord
+from ..format.records import OID, RefRecord
 from ..hashes import HashAlgorithm
 from ..stack import Stack
 from .listing import RefRun, list_refs
-from .names import check_refname, is_pseudo_ref, parse_worktree_ref
+from .names import PER_WORKTREE_PREFIXES, check_refname, is_pseudo_ref, parse_worktree_ref
 from .settings import stack_options
 from .text import as_bytes, as_text
 
@@ -177,12 +177,16 @@ class RefStore:
 
     def get(self, name: str) -> Ref | None:
         """The ref of exactly that name, not followed; `None` if there is none."""
-        if is_pseudo_ref(name):
+        if name.startswith("refs/") and not name.startswith(PER_WORKTREE_PREFIXES):
+            # What `locate` would say, for those who look up many.
+            stack, key = self.stack(), as_bytes(name)
+        elif is_pseudo_ref(name):
             return self._read_pseudo_ref(name)
-        try:
-            stack, key = self.locate(name)
-        except RefNameError:
-            return None
+        else:
+            try:
+                stack, key = self.locate(name)
+            except RefNameError:
+                return None
         record = stack.snapshot().merged.ref(key) if key else None
         return None if record is None else as_ref(name, record)
 
@@ -362,6 +366,8 @@ class RefStore:
 
 def as_ref(name: str, record: RefRecord) -> Ref:
     """The ref that a live record holds, under the name it was asked by."""
+    if record.value_type == OID:
+        return Ref(name, record.value.hex())
     oid, peeled, target = record.oid, record.peeled, record.target
     return Ref(
         name,

@@ -67,7 +67,7 @@ class TestBlocks:
         assert run.keys == sorted(names)
         for name in (*names, other):
             expected = RefRecord(name, 305, 1, bytes(20)) if name in names else None
-            assert find_ref(block, name, 5, 20) == expected
+            assert find_ref(block, name, 5, 20)[0] == expected
 
 
 class TestTables:

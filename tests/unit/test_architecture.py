@@ -17,7 +17,7 @@ COMMANDS = ROOT / "cli" / "pyreftable_cli"
 ROOMS = (
     "errors hashes",
     "format ranged write_options",
-    "table_blocks writer",
+    "table_blocks writer object_positions",
     "table",
     "newest merged table_check progress",
     "probe",

@@ -42,9 +42,9 @@ def check_agrees(block: Block) -> None:
     for name in records:
         beside = (name[:-1], name + b"\0", name + b"\xff", name[:-1] + bytes([name[-1] ^ 1]))
         for probe in (name, *beside):
-            assert find_ref(block, probe, BASE, 20) == records.get(probe)
+            assert find_ref(block, probe, BASE, 20)[0] == records.get(probe)
     for probe in (b"\0", b"a", b"\xff" * 300):
-        assert find_ref(block, probe, BASE, 20) == records.get(probe)
+        assert find_ref(block, probe, BASE, 20)[0] == records.get(probe)
 
 
 NAMES = {
@@ -88,8 +88,8 @@ def test_lookup_past_the_last_restart_that_a_block_can_count() -> None:
     names = [b"%06d" % number for number in range(65_535 + 40)]
     block = parse(plain_block(REF, [ref_item(name) for name in names], 1))
     for name in (*names[:2], *names[32_000:32_003], *names[-45:]):
-        assert find_ref(block, name, 0, 20) == RefRecord(name, 0, 0, b"")
-        assert find_ref(block, name + b"!", 0, 20) is None
+        assert find_ref(block, name, 0, 20)[0] == RefRecord(name, 0, 0, b"")
+        assert find_ref(block, name + b"!", 0, 20)[0] is None
 
 
 class TestDamage:
@@ -116,4 +116,4 @@ def read(data: bytes) -> list[RefRecord]:
 
 
 def look_up(data: bytes, name: bytes) -> RefRecord | None:
-    return find_ref(parse(data), name, BASE, 20)
+    return find_ref(parse(data), name, BASE, 20)[0]
