@@ -10,7 +10,7 @@ without, it merges the tables only once there are `MOST_TABLES`, lest files run 
     rate      look-ups per second of the reader
     p95       95th percentile of the time of one look-up, seconds
     longest   the longest look-up, seconds
-    waited    share of the time that the reader spent waiting for a lock, of a file or in memory
+    waited    share of the time that the reader spent waiting for a lock
     idle      share of the time that the reader was not on a processor, for whatever reason (the
               interpreter lock of the other thread, other processes)
     commits   transactions per second of the writer
@@ -117,23 +117,8 @@ class _Waits:
             self._seconds[threading.get_ident()] = waited
 
 
-class _TimedLock:
-    """A lock in memory."""
-
-    def __init__(self, waits: _Waits) -> None:
-        self._waits = waits
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> None:
-        with self._waits.timed():
-            self._lock.acquire()
-
-    def __exit__(self, *exc_info: object) -> None:
-        self._lock.release()
-
-
 class _TimedStorage(DirectoryStorage):
-    """Its locks are files."""
+    """The only locks there are, files, are taken through it."""
 
     def __init__(self, directory: str, options: StackOptions, waits: _Waits) -> None:
         super().__init__(directory, options.fsync, options.file_mode)
@@ -148,14 +133,6 @@ class _TimedStorage(DirectoryStorage):
             return super().lock_table(name)
 
 
-class _TimedStack(Stack):
-    """A stack whose locks are all timed, the one in memory through its private name."""
-
-    def __init__(self, directory: str, options: StackOptions, waits: _Waits) -> None:
-        super().__init__(_TimedStorage(directory, options, waits), options)
-        self._loading = _TimedLock(waits)  # type: ignore[assignment]
-
-
 class _TimedStore(RefStore):
     """A ref store on one stack whose locks are timed."""
 
@@ -163,7 +140,8 @@ class _TimedStore(RefStore):
         super().__init__(store.repository, store.options)
         folder = Path(self.repository.ref_directory(None)) / "reftable"
         self.waits = _Waits()
-        self._timed = _TimedStack(str(folder), self.options, self.waits)
+        storage = _TimedStorage(str(folder), self.options, self.waits)
+        self._timed = Stack(storage, self.options)
 
     def __enter__(self) -> _TimedStore:
         return self

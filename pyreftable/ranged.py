@@ -24,22 +24,55 @@ class RangedReader(Protocol):
         """Give the resource back."""
 
 
-class MappedFile:
-    """A file read through a memory map."""
+#: Bytes up to which a file is read whole.
+_SMALL = 1 << 14
 
-    def __init__(self, path: str) -> None:
-        import mmap
 
-        with open(path, "rb") as file:
-            self.size = os.fstat(file.fileno()).st_size
-            # An empty file cannot be mapped; the table's size check will refuse it.
-            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if self.size else None
+def open_file(path: str) -> RangedReader:
+    """The file at `path`, through a memory map, or read whole if it is small. Raises `OSError`.
+
+    Reading a small file costs less than mapping it, and once it is deleted its space is free.
+    """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        size = os.fstat(descriptor).st_size
+        return MappedFile(descriptor, size) if size > _SMALL else LoadedFile(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class LoadedFile:
+    """A file's content in memory."""
+
+    def __init__(self, descriptor: int) -> None:
+        data = b""
+        while chunk := os.read(descriptor, _SMALL + 1):
+            data += chunk
+        self.size = len(data)
+        self._data = data
 
     def read(self, offset: int, length: int) -> bytes:
         """See `RangedReader.read`."""
-        return self._map[offset : offset + length] if self._map is not None else b""
+        return self._data[offset : offset + length]
+
+    def close(self) -> None:
+        """Forget the content."""
+        self._data = b""
+
+
+class MappedFile:
+    """A file read through a memory map."""
+
+    def __init__(self, descriptor: int, size: int) -> None:
+        import mmap
+
+        self.size = size
+        self._map = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
+
+    def read(self, offset: int, length: int) -> bytes:
+        """See `RangedReader.read`."""
+        return self._map[offset : offset + length]
 
     def close(self) -> None:
         """Unmap the file."""
-        if self._map is not None:
-            self._map.close()
+        self._map.close()

@@ -24,7 +24,7 @@ from .format.records import (
     RefRecord,
     decode_log,
 )
-from .ranged import MappedFile, RangedReader
+from .ranged import RangedReader, open_file
 from .table_blocks import TableBlocks
 
 #: After so many look-ups it pays to know a table's first and last name.
@@ -53,7 +53,7 @@ class Table(TableBlocks):
         Raises `FormatError`, or `OSError` when the file cannot be read (`FileNotFoundError` when
         it is gone).
         """
-        source = MappedFile(path)
+        source = open_file(path)
         try:
             return cls(source, path)
         except FormatError:

@@ -14,7 +14,7 @@ from ..errors import FormatError, StorageError
 from ..format.check import Problem
 from ..hashes import HashAlgorithm
 from ..progress import SILENCE, Progress
-from ..ranged import MappedFile
+from ..ranged import open_file
 from ..table import Table
 from ..table_check import check_table
 from .cleaning import SAFE_AGE
@@ -99,7 +99,7 @@ def check_order(storage: DirectoryStorage, report: StackReport) -> Iterator[Prob
 def check_content(path: str, progress: Progress = SILENCE) -> Iterator[Problem]:
     """What is wrong inside the table at `path`; see `table_check`. Raises nothing."""
     try:
-        source = MappedFile(path)
+        source = open_file(path)
     except OSError as error:
         yield Problem(path, None, str(error))
         return

@@ -1,14 +1,12 @@
 """A mutable sequence of tables in one place: the current snapshot, additions, compactions.
 
-Threads and processes: any number may read; `snapshot` only takes a lock (of this object, never a
-file) when the list has changed and somebody has to open the new tables. Writers of all threads
-and processes take turns by the list's lock file. Two additions that one thread opens on the same
-stack wait for each other in vain, until `lock_timeout_ms` is over.
+Threads and processes: any number may read, and no reader ever takes a lock, of this object or of
+a file. Writers of all threads and processes take turns by the list's lock file. Two additions that
+one thread opens on the same stack wait for each other in vain, until `lock_timeout_ms` is over.
 """
 
 from __future__ import annotations
 
-from _thread import allocate_lock
 from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -33,14 +31,13 @@ class Stack:
     table); what else, each says.
     """
 
-    __slots__ = ("_closed", "_loaded", "_loading", "options", "stats", "storage")
+    __slots__ = ("_closed", "_loaded", "options", "stats", "storage")
 
     def __init__(self, storage: Storage, options: StackOptions = DEFAULTS) -> None:
         self.storage = storage
         self.options = options
         self.stats = StackStats()
         self._loaded: tuple[Snapshot, Listing] | None = None
-        self._loading = allocate_lock()
         self._closed = False
 
     @classmethod
@@ -73,14 +70,11 @@ class Stack:
         If loading fails, the snapshots already handed out, and `cached`, stay as they are.
         """
         loaded = self._loaded
-        if loaded is not None and self.storage.is_current(loaded[1]):
-            return loaded[0]
-        with self._loading:
-            loaded = self._loaded
-            # Another thread may have loaded it while we waited.
-            if loaded is None or not self.storage.is_current(loaded[1]):
-                self._loaded = loaded = self._load(loaded[0] if loaded else None)
-            return loaded[0]
+        if loaded is None or not self.storage.is_current(loaded[1]):
+            # Threads that come here at once all load: better twice than waiting for each other.
+            # Should an older list be kept last, the next call will see it.
+            self._loaded = loaded = self._load(loaded[0] if loaded else None)
+        return loaded[0]
 
     def _load(self, previous: Snapshot | None) -> tuple[Snapshot, Listing]:
         if self._closed:
