@@ -70,11 +70,15 @@ class Merged:
 
     def refs_for(self, oid: bytes) -> Iterator[RefRecord]:
         """The refs whose object id or peeled id is `oid` (raw), in name order."""
-        names = {record.refname for table in self.tables for record in table.refs_for(oid)}
-        for name in sorted(names):
-            record = self.ref(name)
-            if record is not None and oid in (record.oid, record.peeled):
-                yield record
+        found: dict[bytes, RefRecord] = {}
+        for table in self.tables:
+            names = sorted(found)
+            # What an older table says of a name counts only if the newer ones do not know it.
+            for run, start, end, _ in table.runs_among(names):
+                for name in set(run.keys).intersection(names[start:end]):
+                    del found[name]
+            found.update((record.refname, record) for record in table.refs_for(oid))
+        yield from map(found.__getitem__, sorted(found))
 
     def _visible(self, runs: Iterator[Run]) -> Iterator[Run]:
         return without_deletions(runs) if self.suppress_deletions else runs

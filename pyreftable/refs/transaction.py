@@ -219,18 +219,18 @@ class Transaction:
         one by one for the error.
         """
         self._expect("open")
-        if not all(name.startswith("refs/") for name in names) or not all_valid(names):
+        lines = "\n" + "\n".join(names)
+        if lines.count("\nrefs/") < len(names) or not all_valid(names):
             return False
         distinct = {oid for oid in new_oids if oid is not None and oid != self._null}
         if not self._know_objects(distinct):
             return False
         known = self._known_objects
         odd = {oid for oid in distinct if known[oid][0] != "commit"}
-        if odd and any(
-            new in odd and name.startswith("refs/heads/")
-            for name, new in zip(names, new_oids, strict=True)
-        ):
-            return False
+        if odd and "\nrefs/heads/" in lines:
+            for name, new in zip(names, new_oids, strict=True):
+                if new in odd and name.startswith("refs/heads/"):
+                    return False
         peeled = {oid: behind for oid in odd if (behind := known[oid][1]) is not None}
         if self._columns is None or self._columns.deref != deref:
             self._spread_columns()
