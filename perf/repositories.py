@@ -7,6 +7,7 @@ Refs are named `refs/tags/part-PP/tag-NNNNNNN`, in a hundred parts; the kinds of
     many        `size` refs on 10,000 objects, or fewer
     distinct    `size` refs, each on an object of its own
     layered     "one", and over it five tables that each change a hundred refs
+    spread      the same over "distinct"
     tombstones  "one", of which another table deletes all but every hundredth
     logs        a hundred branches with `size` reflog entries among them
 
@@ -147,6 +148,10 @@ def _base(size: int, objects: int) -> RecordMaker:
     return make
 
 
+def _layers(size: int) -> list[RecordMaker]:
+    return [_layer(size, number) for number in range(LAYERS)]
+
+
 def _layer(size: int, first: int) -> RecordMaker:
     value = bytes.fromhex(object_ids(1)[0])
     step = max(size // LAYER_SIZE, 1)
@@ -188,6 +193,7 @@ _OBJECTS: dict[str, Callable[[int, int], int]] = {
     "empty": max,
     "many": lambda size, least: max(min(size, MOST_OBJECTS), least),
     "distinct": max,
+    "spread": max,
 }
 
 _TABLES: dict[str, Callable[[int], list[RecordMaker]]] = {
@@ -195,7 +201,8 @@ _TABLES: dict[str, Callable[[int], list[RecordMaker]]] = {
     "one": lambda size: [_base(size, 1)],
     "many": lambda size: [_base(size, min(size, MOST_OBJECTS))],
     "distinct": lambda size: [_base(size, size)],
-    "layered": lambda size: [_base(size, 1), *(_layer(size, n) for n in range(LAYERS))],
+    "layered": lambda size: [_base(size, 1), *_layers(size)],
+    "spread": lambda size: [_base(size, size), *_layers(size)],
     "tombstones": lambda size: [_base(size, 1), _deletions(size)],
     "logs": lambda size: [_logs(size)],
 }

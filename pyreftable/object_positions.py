@@ -3,8 +3,8 @@
 Most tables name few objects: a dictionary, id -> positions, serves them as it is. When it has grown
 to `_MOST_RECENT` ids it is emptied into 256 buckets by the ids' first byte, as in the fan-out of a
 pack's index. A bucket holds no objects but bytes: ids one after the other and, beside them, their
-positions; 28 bytes an id, where a dictionary takes over 150. In the end one bucket at a time becomes
-a dictionary again.
+positions; 28 bytes an id (SHA-1), where a dictionary takes over 150. In the end one bucket at a
+time becomes a dictionary again.
 """
 
 from __future__ import annotations
@@ -74,10 +74,7 @@ class ObjectPositions:
         if not self._buckets:
             self._buckets = [_Bucket(self._hash_size) for _ in range(_FAN_OUT)]
         recent, self._recent = self._recent, {}
-        oids = sorted(recent)
-        positions = list(map(recent.__getitem__, oids))
-        if list in set(map(type, positions)):
-            oids, positions = _flattened(oids, positions)
+        oids, positions = _one_by_one(recent)
         ends = [bisect_left(oids, bytes((first,))) for first in range(1, _FAN_OUT)]
         start = 0
         for bucket, end in zip(self._buckets, (*ends, len(oids)), strict=True):
@@ -126,19 +123,19 @@ def _note(
             positions_of[oid] = [known, position]
 
 
-def _flattened(
-    oids: Sequence[bytes], positions: Sequence[Positions]
-) -> tuple[list[bytes], list[int]]:
-    """Each id as often as it has positions."""
+def _one_by_one(positions_of: dict[bytes, Positions]) -> tuple[list[bytes], list[int]]:
+    """The ids in order, each as often as it has positions, and those positions."""
+    oids = sorted(positions_of)
+    known = list(map(positions_of.__getitem__, oids))
+    single = [position for position in known if isinstance(position, int)]
+    if len(single) == len(oids):
+        return oids, single
     all_oids: list[bytes] = []
     all_positions: list[int] = []
-    for oid, known in zip(oids, positions, strict=True):
-        if isinstance(known, list):
-            all_oids += repeat(oid, len(known))
-            all_positions += known
-        else:
-            all_oids.append(oid)
-            all_positions.append(known)
+    for oid, positions in zip(oids, known, strict=True):
+        each = positions if isinstance(positions, list) else [positions]
+        all_oids += repeat(oid, len(each))
+        all_positions += each
     return all_oids, all_positions
 
 

@@ -277,9 +277,10 @@ def _note_history(option: Option, settings: object, value: str | None, unset: bo
 
 
 def _set_color(option: Option, settings: object, value: str | None, unset: bool) -> None:
-    if not unset and value not in ("always", "auto", "never"):
+    when = "never" if unset else (value or "").lower()
+    if when not in ("always", "auto", "never"):
         raise OptionError(f'option `{option.long}\' expects "always", "auto", or "never"')
-    setattr(settings, option.dest, "never" if unset else value)
+    setattr(settings, option.dest, when)
 
 
 _OPTIONS: list[Option | Group] = [

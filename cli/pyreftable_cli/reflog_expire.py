@@ -13,7 +13,7 @@ from .options import Option, Table, callback, flag
 from .reflog import ERROR_STATUS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pyreftable.refs.reflog import ReflogEntry
 
@@ -110,18 +110,14 @@ def _expire(context: Context, argv: list[str]) -> int:
     expiry = Expiry(store, rules, stale_fix=settings.stale_fix)
     if tells_marking:
         context.stdout.write(b"\n")
-    status = 0
-    for name in _all_logs(context, settings):
-        pruned = b"would prune" if settings.dry_run else b"prune"
-        status |= _prune(context, settings, name, expiry.judge(name), pruned)
-    for argument in arguments:
-        found = _find(context, argument)
-        if found is None:
-            status = ERROR_STATUS
-        else:
-            # Even in a dry run git says that it prunes a log that was named.
-            status |= _prune(context, settings, found, expiry.judge(found), b"prune")
-    return status
+    pruned = b"would prune" if settings.dry_run else b"prune"
+    status = _prune(context, settings, _all_logs(context, settings), expiry.judge, pruned)
+    found = [_find(context, argument) for argument in arguments]
+    if None in found:
+        status = ERROR_STATUS
+    named = [name for name in found if name is not None]
+    # Even in a dry run git says that it prunes a log that was named.
+    return status | _prune(context, settings, named, expiry.judge, b"prune")
 
 
 def _delete(context: Context, argv: list[str]) -> int:
@@ -150,13 +146,11 @@ def _delete_entry(context: Context, settings: _Settings, argument: str) -> int:
         return ERROR_STATUS
     wanted = select_entry(context.store.reflog(found.name), selector)
     pruned = b"would prune" if settings.dry_run else b"prune"
-    return _prune(
-        context,
-        settings,
-        found.name,
-        lambda entry: wanted is not None and entry.update_index == wanted.update_index,
-        pruned,
-    )
+
+    def judge(entry: ReflogEntry) -> bool:
+        return wanted is not None and entry.update_index == wanted.update_index
+
+    return _prune(context, settings, (found.name,), lambda _: judge, pruned)
 
 
 def _drop(context: Context, argv: list[str]) -> int:
@@ -197,27 +191,36 @@ def _find(context: Context, argument: str) -> str | None:
     return found.name
 
 
-def _prune(context: Context, settings: _Settings, name: str, judge: Judge, pruned: bytes) -> int:
-    """Prune one log; tells of each entry what becomes of it if that was asked for."""
+def _prune(
+    context: Context,
+    settings: _Settings,
+    names: Sequence[str],
+    judge_of: Callable[[str], Judge],
+    pruned: bytes,
+) -> int:
+    """Prune these logs; tells of each entry what becomes of it if that was asked for."""
 
-    def tell(entry: ReflogEntry) -> bool:
-        goes = judge(entry)
-        word = pruned if goes else b"keep"
-        context.stdout.write(word + b" " + encode(entry.message) + b"\n")
-        return goes
+    def telling(name: str) -> Judge:
+        judge = judge_of(name)
 
-    try:
-        context.store.expire_reflog(
-            name,
-            tell if settings.verbose else judge,
-            rewrite=settings.rewrite,
-            update_ref=settings.updateref,
-            dry_run=settings.dry_run,
-        )
-    except ReftableError as error:
+        def tell(entry: ReflogEntry) -> bool:
+            goes = judge(entry)
+            word = pruned if goes else b"keep"
+            context.stdout.write(word + b" " + encode(entry.message) + b"\n")
+            return goes
+
+        return tell
+
+    failures = context.store.expire_reflogs(
+        names,
+        telling if settings.verbose else judge_of,
+        rewrite=settings.rewrite,
+        update_ref=settings.updateref,
+        dry_run=settings.dry_run,
+    )
+    for name, error in failures:
         context.error(f"cannot expire the reflog of '{name}': {error}")
-        return ERROR_STATUS
-    return 0
+    return ERROR_STATUS if failures else 0
 
 
 RUN = {"expire": _expire, "delete": _delete, "drop": _drop}

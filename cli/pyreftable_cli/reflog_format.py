@@ -18,25 +18,26 @@ from pyreftable.refs.object_content import commit_parents, commit_tree
 
 from .context import encode
 from .exits import Fatal
-from .refformat.lookup import Lookup
-from .reflog_dates import DateMode, show_date
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pyreftable.refs.store import RefStore
 
+    from .refformat.lookup import Lookup
+    from .reflog_dates import DateMode
     from .reflog_options import ShowOptions
     from .reflog_walk import Shown
 
     Part = Callable[["Shown"], bytes]
 
+# Kinds of dates, as `DateMode` has them.
 _DATES = {
-    "D": DateMode("rfc"),
-    "r": DateMode("relative"),
-    "i": DateMode("iso"),
-    "I": DateMode("iso-strict"),
-    "s": DateMode("short"),
+    "D": "rfc",
+    "r": "relative",
+    "i": "iso",
+    "I": "iso-strict",
+    "s": "short",
 }
 _PERSONS = {"a": b"author ", "c": b"committer "}
 _PERSON_PARTS = frozenset("neldDriIst")
@@ -52,7 +53,7 @@ class EntryFormat:
         self._store = store
         self._options = options
         self._environ = environ
-        self._lookup = Lookup(store)
+        self._lookup: Lookup | None = None
         self._abbreviations: dict[str, bytes] = {}
         self._short_names: dict[str, str] = {}
         self._commits: dict[str, bytes] = {}
@@ -73,10 +74,17 @@ class EntryFormat:
         by_date = self._options.date is not None if shown.by_date is None else shown.by_date
         entry = shown.entry
         if by_date:
-            inner = show_date(entry.time, entry.tz_offset, self._date, self._environ)
+            inner = self._show_date(entry.time, entry.tz_offset)
         else:
             inner = str(shown.number)
         return encode(f"{name}@{{{inner}}}")
+
+    def _show_date(self, moment: int, tz_offset: int, kind: str | None = None) -> str:
+        """The date in a way of that kind, or as the options or the configuration say."""
+        from .reflog_dates import DateMode, show_date
+
+        mode = self._date or DateMode() if kind is None else DateMode(kind)
+        return show_date(moment, tz_offset, mode, self._environ)
 
     def _short_name(self, name: str) -> str:
         short = self._short_names.get(name)
@@ -89,6 +97,10 @@ class EntryFormat:
     def _abbreviated(self, oid: str) -> bytes:
         known = self._abbreviations.get(oid)
         if known is None:
+            if self._lookup is None:
+                from .refformat.lookup import Lookup
+
+                self._lookup = Lookup(self._store)
             known = self._lookup.abbreviated(bytes.fromhex(oid), self._options.abbrev)
             self._abbreviations[oid] = known
         return known
@@ -194,7 +206,7 @@ class EntryFormat:
             moment, tz_offset = int(seconds), int(zone)
         except ValueError:
             return b""
-        return encode(show_date(moment, tz_offset, _DATES.get(part, self._date), self._environ))
+        return encode(self._show_date(moment, tz_offset, _DATES.get(part)))
 
 
 def _constant(text: bytes) -> Part:
@@ -218,8 +230,10 @@ def _subject_and_body(message: bytes) -> tuple[bytes, bytes]:
     return subject, b"\n".join(rest)
 
 
-def _configured_date(store: RefStore) -> DateMode:
+def _configured_date(store: RefStore) -> DateMode | None:
+    setting = store.repository.config.get("log.date")
+    if setting is None:
+        return None
     from .reflog_dates import parse_date_mode
 
-    setting = store.repository.config.get("log.date")
-    return DateMode() if setting is None else parse_date_mode(setting)
+    return parse_date_mode(setting)

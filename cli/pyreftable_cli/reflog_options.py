@@ -13,10 +13,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .exits import CommandExit, Fatal
-from .reflog_dates import DateMode, parse_date_mode
 
 if TYPE_CHECKING:
     from .context import Context
+    from .reflog_dates import DateMode
 
 _WITHOUT_EFFECT = {
     "-g",
@@ -124,6 +124,8 @@ def _option(context: Context, options: ShowOptions, word: str, words: list[str])
 
 def _valued(options: ShowOptions, name: str, value: str) -> None:
     if name == "date":
+        from .reflog_dates import parse_date_mode
+
         options.date = parse_date_mode(value)
         return
     number = _count(value) if name in _COUNTS else _moment(value)
@@ -155,6 +157,8 @@ def _look(options: ShowOptions, word: str, name: str, value: str) -> None:
     elif word == "--json":
         options.json = True
     elif word == "--relative-date":
+        from .reflog_dates import DateMode
+
         options.date = DateMode("relative")
     elif word == "--reverse":
         raise Fatal("options '--reverse' and '--walk-reflogs' cannot be used together")

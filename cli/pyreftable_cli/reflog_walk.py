@@ -6,7 +6,9 @@ entries that lead to anything but a commit are passed over, and keep their numbe
 
 from __future__ import annotations
 
+import sys
 from heapq import heapify, heappop, heapreplace
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from pyreftable.errors import FatalRevisionError, RefNameError, RevisionError
@@ -15,7 +17,7 @@ from pyreftable.refs.reflog import find_reflog
 from pyreftable.refs.revision import resolve_object_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from pyreftable.refs.reflog import ReflogEntry
     from pyreftable.refs.store import RefStore
@@ -35,12 +37,25 @@ class Shown(NamedTuple):
     by_date: bool | None
 
 
-class WalkedLog:
-    """A log, newest entry first, and how far it has been walked."""
+class Entries:
+    """The entries of a log, newest first, read as far as somebody asks."""
 
-    def __init__(
-        self, name: str, entries: list[ReflogEntry], start: int, by_date: bool | None
-    ) -> None:
+    def __init__(self, log: Iterable[ReflogEntry]) -> None:
+        self._read: list[ReflogEntry] = []
+        self._unread = iter(log)
+
+    def at(self, number: int) -> ReflogEntry | None:
+        """The entry of that number, 0 the newest; `None` past the oldest."""
+        missing = number + 1 - len(self._read)
+        if missing > 0:
+            self._read += islice(self._unread, min(missing, sys.maxsize))
+        return self._read[number] if number < len(self._read) else None
+
+
+class WalkedLog:
+    """A log, and how far it has been walked."""
+
+    def __init__(self, name: str, entries: Entries, start: int, by_date: bool | None) -> None:
         self.name = name
         self.entries = entries
         self.at = start
@@ -54,7 +69,7 @@ class LogWalk:
         self._context = context
         self._store: RefStore = context.store
         self._logs: list[WalkedLog] = []
-        self._known: dict[str, list[ReflogEntry]] = {}
+        self._known: dict[str, Entries] = {}
 
     def add_refs(self, prefix: str) -> None:
         """Add the logs of all refs below `prefix`; with all of `refs/` come the HEADs'.
@@ -70,7 +85,7 @@ class LogWalk:
             if oid is None or not self._is_commit(oid):
                 continue
             entries = self._first_log(name, self._store.resolve(name).name)
-            if entries:
+            if entries is not None:
                 self._logs.append(WalkedLog(name.removeprefix(prefix), entries, 0, None))
 
     def add_revision(self, text: str) -> bool:
@@ -118,12 +133,12 @@ class LogWalk:
         entries = self._known.get(name)
         if entries is None:
             name, entries = self._entries(name)
+            if entries is None:
+                return
             self._known[name] = entries
         if by_date:
-            older = (at for at, entry in enumerate(entries) if entry.time <= start)
-            start = next(older, len(entries))
-        if entries:
-            self._logs.append(WalkedLog(name, entries, start, by_date))
+            start = _first_until(entries, start)
+        self._logs.append(WalkedLog(name, entries, start, by_date))
 
     def _interpreted(self, text: str) -> tuple[str, int, bool | None]:
         """The name, and the number or the time of the entry to begin with."""
@@ -140,20 +155,20 @@ class LogWalk:
 
         return expand_branch(name, self._store, self._store.repository.config)
 
-    def _entries(self, name: str) -> tuple[str, list[ReflogEntry]]:
+    def _entries(self, name: str) -> tuple[str, Entries | None]:
         """The log that `name` means, and the name to show for it."""
         entries = self._first_log(*self._candidates(name))
-        if entries:
+        if entries is not None:
             return name, entries
         found = find_reflog(self._store, name)
         if found is None or found.matches > 1:
-            return name, []
+            return name, None
         return found.name, self._first_log(*self._candidates(found.name))
 
-    def _first_log(self, *names: str) -> list[ReflogEntry]:
-        """The first log with entries of those that may be meant; empty if none has any."""
-        logs = (list(self._store.reflog(name)) for name in names)
-        return next(filter(None, logs), [])
+    def _first_log(self, *names: str) -> Entries | None:
+        """The first log with entries of those that may be meant."""
+        logs = (Entries(self._store.reflog(name)) for name in names)
+        return next((log for log in logs if log.at(0) is not None), None)
 
     def _candidates(self, name: str) -> Iterator[str]:
         if not check_refname(name, allow_onelevel=True):
@@ -171,12 +186,12 @@ class LogWalk:
 
     def __iter__(self) -> Iterator[Shown]:
         """All entries, the latest first; of equal times those of the log that was added first."""
-        queue = [entry for order in range(len(self._logs)) if (entry := self._next(order))]
+        queue = [place for order in range(len(self._logs)) if (place := self._next(order))]
         heapify(queue)
         while queue:
-            order = queue[0][1]
+            _, order, entry = queue[0]
             log = self._logs[order]
-            yield Shown(log.name, log.at, log.entries[log.at], log.by_date)
+            yield Shown(log.name, log.at, entry, log.by_date)
             log.at += 1
             following = self._next(order)
             if following is None:
@@ -184,21 +199,26 @@ class LogWalk:
             else:
                 heapreplace(queue, following)
 
-    def _next(self, order: int) -> tuple[int, int] | None:
-        """What the entry at which a log stands sorts by; `None` at its end."""
+    def _next(self, order: int) -> tuple[int, int, ReflogEntry] | None:
+        """The entry at which a log stands, after what it sorts by; `None` at the log's end."""
         log = self._logs[order]
-        return (-log.entries[log.at].time, order) if self._seek_commit(log) else None
-
-    def _seek_commit(self, log: WalkedLog) -> bool:
-        while log.at < len(log.entries):
-            if self._is_commit(log.entries[log.at].new_oid):
-                return True
+        while (entry := log.entries.at(log.at)) is not None:
+            if self._is_commit(entry.new_oid):
+                return -entry.time, order, entry
             log.at += 1
-        return False
+        return None
 
     def _is_commit(self, oid: str) -> bool:
         found = self._store.objects.info(oid)
         return found is not None and found[0] == "commit"
+
+
+def _first_until(entries: Entries, moment: int) -> int:
+    """The number of the newest entry not made after `moment`; that past the oldest if none is."""
+    number = 0
+    while (entry := entries.at(number)) is not None and entry.time > moment:
+        number += 1
+    return number
 
 
 def _other_heads(store: RefStore) -> list[str]:

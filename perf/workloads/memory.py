@@ -12,7 +12,9 @@ from perf.workloads.optimizing import COMMAND as OPTIMIZE
 _COMMANDS = (
     ("memory to list names", "one", ("for-each-ref", "--format=%(refname)")),
     ("memory to list in the default format", "many", ("for-each-ref",)),
+    ("memory to list distinct objects in the default format", "spread", ("for-each-ref",)),
     ("memory to optimize", "layered", OPTIMIZE),
+    ("memory to optimize distinct objects", "spread", OPTIMIZE),
 )
 
 

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from ..errors import ObjectMissingError, ReftableError
+from ..errors import ObjectMissingError, ReftableError, RepositoryError
 from .loose import loose_ids, loose_info, loose_read, object_directories
 from .object_content import parse_tag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from typing import TypeVar
 
     from .packs import PackSource
@@ -39,6 +39,9 @@ _EMPTY_TREES = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
     "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
+
+# From so many objects on, listing folders pays, and starting a git process.
+_MANY = 1000
 
 _HEX = frozenset("0123456789abcdef")
 
@@ -108,12 +111,40 @@ class StoredObjects:
 
     def prefetch(self, hexids: Iterable[str]) -> None:
         wanted = [hexid for hexid in dict.fromkeys(hexids) if hexid not in self._infos]
-        packed = [h for h in wanted if self._remember(h, self._loose_info(h)) is None]
+        loose = self._loose_among(wanted)
+        packed = [
+            h for h in wanted if h not in loose or self._remember(h, self._loose_info(h)) is None
+        ]
         if not packed:
             return
-        answers = self._in_packs(lambda packs: list(packs.info_many(packed)))
+        answers = self._ask_git(packed) if len(packed) >= _MANY else None
+        if answers is None:
+            answers = self._in_packs(lambda packs: list(packs.info_many(packed)))
         for hexid, found in zip(packed, answers or (), strict=False):
             self._remember(hexid, found)
+
+    def _loose_among(self, hexids: Sequence[str]) -> Collection[str]:
+        """Those of the ids that may be loose; many are told by listing the folders."""
+        if len(hexids) < _MANY:
+            return hexids
+        size = self._repository.hash.hex_size
+        folders = {hexid[:2] for hexid in hexids}
+        there = (loose_ids(d, folder, size) for d in self._directories for folder in folders)
+        return set().union(*there)
+
+    def _ask_git(self, hexids: Sequence[str]) -> list[tuple[str, int] | None] | None:
+        """The answers of a git process, which for many are quicker; `None` if there is no git."""
+        from .packs import has_packs
+
+        if not any(has_packs(directory) for directory in self._directories):
+            return None
+        git = self._open_git()
+        try:
+            return list(git.info_many(hexids))
+        except RepositoryError:
+            return None
+        finally:
+            git.close()
 
     def _loose_info(self, hexid: str) -> tuple[str, int] | None:
         for directory in self._directories:

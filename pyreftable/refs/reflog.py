@@ -6,11 +6,13 @@ never see it. Source: git's `refs/reftable-backend.c` behaviour, checked against
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import RefNameError
-from ..format.records import LogRecord
+from ..format.block import Run
+from ..format.records import DELETION, LogRecord, split_log_key
 from ..merged import Merged
 from .names import check_refname, dwim_candidates, parse_worktree_ref
 from .text import as_bytes, as_text
@@ -81,17 +83,32 @@ class Reflog:
 
 
 def reflog_keys(merged: Merged) -> Iterator[bytes]:
-    """The names that have a log, in order; seeks from one name to the next."""
-    start = b""
+    """The names that have a log, in order; where a log goes past what was read, seeks on."""
+    name = b""
     while True:
-        for record in merged.logs(start):
-            if not record.is_deletion:
-                yield record.refname
-                # Past every key "name NUL be64": 0x01 follows NUL.
-                start = record.refname + b"\1"
+        for run in merged.log_runs(_after(name) if name else b""):
+            for name in _logged_in(run):
+                yield name
+            if name and run.keys[-1] < _after(name):
                 break
         else:
             return
+
+
+def _logged_in(run: Run) -> Iterator[bytes]:
+    at = 0
+    while at < len(run.keys):
+        if run.types[at] == DELETION:
+            at += 1
+            continue
+        name = split_log_key(run.keys[at])[0]
+        yield name
+        at = bisect_left(run.keys, _after(name), at)
+
+
+def _after(name: bytes) -> bytes:
+    """Past every key "name NUL be64": 0x01 follows NUL."""
+    return name + b"\1"
 
 
 def reflog_names(store: RefStore) -> list[str]:

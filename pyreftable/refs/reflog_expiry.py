@@ -17,7 +17,8 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import ObjectMissingError
-from .approxidate import approxidate, parse_expiry
+from ..format import varint
+from .approxidate import END_OF_TIME, approxidate, parse_expiry
 from .config import bad_variable
 from .history import Completeness, History, Reachable
 from .names import parse_worktree_ref
@@ -118,6 +119,8 @@ class Expiry:
         self._store = store
         self._rules = rules
         self._null = store.hash.null_hex
+        self.hash_size = store.hash.size
+        self.checks_objects = stale_fix
         self._history = History(store.objects, store.repository.common_dir)
         self._complete = Completeness(self._history, self._all_tips()) if stale_fix else None
 
@@ -172,27 +175,52 @@ class Expiry:
 class LogJudge:
     """Says of the entries of one log whether they expire.
 
-    The ref is read when the first entry is judged: under the lock, if it is `expire_reflog` that
-    asks.
+    The ref is read when it is first needed: under the lock, if it is `prune_logs` that asks.
     """
 
     def __init__(self, expiry: Expiry, refname: str, times: Times) -> None:
         self._expiry = expiry
         self._refname = refname
         self.times = times
+        # From here on the time alone tells that an entry stays.
+        self._stays_from = END_OF_TIME + 1 if expiry.checks_objects else max(times)
+        self._committer_start = 2 * expiry.hash_size
+        # That of the entry judged last: most often the next one has the same.
+        self._committer = b""
         self._reachable: Reachable | None = None
         self._is_prepared = False
 
     def __call__(self, entry: ReflogEntry) -> bool:
         """Whether `entry` expires."""
-        if entry.time < self.times.total:
+        return self._expires(entry.time, entry.old_oid, entry.new_oid)
+
+    def judge_raw(self, key: bytes, value: bytes) -> bool:
+        """Whether the entry expires that a log record's undecoded `value` holds."""
+        time = self._time_of(value)
+        if time >= self._stays_from:
+            return False
+        if time < self.times.total:
+            return True
+        size = self._expiry.hash_size
+        return self._expires(time, value[:size].hex(), value[size : 2 * size].hex())
+
+    def _time_of(self, value: bytes) -> int:
+        """The time in a log record's value: it follows the ids and the committer."""
+        start = self._committer_start
+        committer = self._committer
+        if not committer or not value.startswith(committer, start):
+            committer = self._committer = _committer_in(value, start)
+        return varint.decode(value, start + len(committer))[0]
+
+    def _expires(self, time: int, old_oid: str, new_oid: str) -> bool:
+        if time < self.times.total:
             return True
         expiry = self._expiry
-        if expiry.is_broken(entry.old_oid) or expiry.is_broken(entry.new_oid):
+        if expiry.is_broken(old_oid) or expiry.is_broken(new_oid):
             return True
-        return entry.time < self.times.unreachable and self._is_unreachable(entry)
+        return time < self.times.unreachable and self._is_unreachable(old_oid, new_oid)
 
-    def _is_unreachable(self, entry: ReflogEntry) -> bool:
+    def _is_unreachable(self, old_oid: str, new_oid: str) -> bool:
         if not self._is_prepared:
             self._reachable = self._expiry.reachable_from(self._refname)
             self._is_prepared = True
@@ -200,7 +228,14 @@ class LogJudge:
         if reachable is None:
             return True
         is_unreachable = self._expiry.is_unreachable
-        return is_unreachable(entry.old_oid, reachable) or is_unreachable(entry.new_oid, reachable)
+        return is_unreachable(old_oid, reachable) or is_unreachable(new_oid, reachable)
+
+
+def _committer_in(value: bytes, start: int) -> bytes:
+    """The bytes of name and email, each after its length, in a log record's value."""
+    length, pos = varint.decode(value, start)
+    length, pos = varint.decode(value, pos + length)
+    return value[start : pos + length]
 
 
 def select_entry(log: Reflog, selector: str) -> ReflogEntry | None:

@@ -1,25 +1,21 @@
-"""Changing reflogs themselves: create, delete, append to, expire.
+"""Changing reflogs themselves: create, delete, append to. See `reflog_pruning` for the rest.
 
-A log is deleted entry by entry: the format has no other mark. A log that loses its last entry
-keeps an existence marker, an entry whose ids are both null. Source: git's behaviour.
+A log is deleted entry by entry: the format has no other mark. A log without entries has an
+existence marker, an entry whose ids are both null. Source: git's behaviour.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..errors import LockError, ObjectMissingError, TransactionError
-from ..format.records import OID, OID_AND_PEELED, LogRecord, RefRecord
+from ..errors import LockError, TransactionError
+from ..format.records import LogRecord
 from .names import check_refname, is_pseudo_ref, refname_is_safe
-from .reflog import Reflog, ReflogEntry
+from .reflog import Reflog
 
 if TYPE_CHECKING:
     from ..stack import Addition, Stack
-    from ..writer import TableWriter
     from .store import RefStore
-
-Judge = Callable[[ReflogEntry], bool]
 
 
 def create_reflog(store: RefStore, name: str) -> None:
@@ -71,66 +67,12 @@ def append_entry(store: RefStore, name: str, old: bytes, new: bytes, message: by
             addition.commit()
 
 
-def expire_reflog(
-    store: RefStore,
-    name: str,
-    should_prune: Judge,
-    *,
-    rewrite: bool = False,
-    update_ref: bool = False,
-    dry_run: bool = False,
-) -> None:
-    """Drop the entries for which `should_prune` says so; it is asked oldest first.
-
-    `rewrite` closes the gaps: an entry's old id becomes the new id of the one kept before it.
-    `update_ref` sets the ref, unless it is a symref, to the newest entry kept. `dry_run` only
-    asks.
-    """
-    stack, key = store.locate(name)
-    with stack.addition() as addition:
-        merged = addition.snapshot.merged
-        records = [r for r in Reflog(merged, key).records() if not r.is_existence_marker]
-        rewritten: list[LogRecord] = []
-        last: bytes | None = None
-        for record in reversed(records):
-            if should_prune(ReflogEntry.of(record)):
-                rewritten.append(LogRecord.deletion(key, record.update_index))
-                continue
-            rewritten.append(record._replace(old_oid=last) if rewrite and last else record)
-            last = record.new_oid
-        if dry_run:
-            return
-        ref = merged.ref(key) if update_ref else None
-        moves = ref is not None and ref.oid is not None and last is not None and any(last)
-        new_ref = _ref_at(store, key, addition, last) if moves and last is not None else None
-        if last is None:
-            rewritten.append(_marker(store, key, addition.next_update_index))
-
-        def fill(writer: TableWriter) -> None:
-            if new_ref is not None:
-                writer.add_ref(new_ref)
-            writer.add_logs(reversed(rewritten))
-
-        addition.write_table(fill)
-        addition.commit()
-
-
 def _addition(stack: Stack) -> Addition:
     try:
         return stack.addition()
     except LockError as error:
         # As where a transaction fails to lock: git's words, and the file's path.
         raise LockError(f"cannot lock references: {error}", path=error.path) from error
-
-
-def _ref_at(store: RefStore, key: bytes, addition: Addition, oid: bytes) -> RefRecord:
-    try:
-        peeled = store.objects.peel(oid.hex())
-    except ObjectMissingError:
-        peeled = None
-    if peeled is None:
-        return RefRecord(key, addition.next_update_index, OID, oid)
-    return RefRecord(key, addition.next_update_index, OID_AND_PEELED, oid + bytes.fromhex(peeled))
 
 
 def _marker(store: RefStore, key: bytes, update_index: int) -> LogRecord:

@@ -8,7 +8,7 @@ stack of its own refs. `main-worktree/...` and `worktrees/NAME/...` reach across
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import RefNameError, RepositoryError
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .hook_programs import HookPrograms
     from .objects import ObjectStore
     from .reflog import Reflog, ReflogEntry
+    from .reflog_pruning import LogFailure
     from .repository import Repository
     from .transaction import Transaction
     from .worktrees import WorktreeHead
@@ -326,15 +327,27 @@ class RefStore:
         `rewrite` closes the gaps in the chain of ids; `update_ref` sets the ref, unless it is a
         symref, to the newest entry kept; `dry_run` only asks.
         """
-        from .reflog_writing import expire_reflog
+        from .reflog_pruning import Manner, prune_log
 
-        if should_prune is None:
-            from .reflog_expiry import Expiry, ExpiryRules
+        prune_log(self, name, should_prune, Manner(rewrite, update_ref, dry_run))
 
-            should_prune = Expiry(self, ExpiryRules(self.repository.config)).judge(name)
-        expire_reflog(
-            self, name, should_prune, rewrite=rewrite, update_ref=update_ref, dry_run=dry_run
-        )
+    def expire_reflogs(
+        self,
+        names: Iterable[str],
+        judge_of: Callable[[str], Callable[[ReflogEntry], bool]] | None = None,
+        *,
+        rewrite: bool = False,
+        update_ref: bool = False,
+        dry_run: bool = False,
+    ) -> list[LogFailure]:
+        """`expire_reflog` for many logs, each with the judge that `judge_of` gives for its name.
+
+        Neighbours of one stack are written together. Those that fail are returned, and stay as
+        they were.
+        """
+        from .reflog_pruning import Manner, prune_logs
+
+        return prune_logs(self, names, judge_of, Manner(rewrite, update_ref, dry_run))
 
     def rename(self, old: str, new: str, message: str | bytes = "") -> None:
         """Rename `old` to `new`, its log with it. Raises `TransactionError`."""

@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from ..errors import CallerError, ObjectMissingError, Rejection, TransactionError
 from .bulk import Columns
-from .names import (
-    all_valid,
-    check_refname,
-    is_pseudo_ref,
-    parse_worktree_ref,
-    refname_is_safe,
-)
+from .names import all_valid, check_refname, is_pseudo_ref, parse_worktree_ref, refname_is_safe
 from .text import as_bytes, as_text
 from .update import Update
 
@@ -28,6 +22,9 @@ if TYPE_CHECKING:
     from .store import RefStore
 
 Value = str | bytes
+
+#: Objects looked up together; fewer than the object store remembers.
+_PREFETCH = 1 << 15
 
 
 class Transaction:
@@ -355,9 +352,9 @@ class Transaction:
         """Look each object up once; whether all exist."""
         unknown = [oid for oid in oids if oid not in self._known_objects]
         objects = self.store.objects
-        if len(unknown) > 1:
-            objects.prefetch(oid.hex() for oid in unknown)
-        for oid in unknown:
+        for at, oid in enumerate(unknown):
+            if at % _PREFETCH == 0 and len(unknown) > 1:
+                objects.prefetch(oid.hex() for oid in unknown[at : at + _PREFETCH])
             info = objects.info(oid.hex())
             if info is None:
                 return False

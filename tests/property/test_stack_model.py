@@ -14,7 +14,15 @@ from pyreftable.format.records import LogRecord
 from pyreftable.hashes import SHA1, SHA256
 from pyreftable.stack import LogExpiry, Snapshot, Stack, StackOptions
 from pyreftable.write_options import WriteOptions
-from tests.stack_tools import add_records, fill_logs, fill_refs, listed, logs_of, refs_of, table_files
+from tests.stack_tools import (
+    add_records,
+    fill_logs,
+    fill_refs,
+    listed,
+    logs_of,
+    refs_of,
+    table_files,
+)
 
 NAMES = st.sampled_from([f"refs/heads/{name}" for name in ("a", "a-b", "a/b", "b", "é", "z" * 40)])
 CHANGES = st.dictionaries(NAMES, st.none() | st.integers(1, 1000), min_size=1)

@@ -173,8 +173,8 @@ class TestAlone:
             add_records(stack, {"b" * 5000: 1})
         with pytest.raises(WriteError), stack.addition() as addition:
             addition.write_records(Run([b"b", b"a"], [1, 1], [bytes(20)] * 2, [2, 2]))
+        logs = [log("a", 2)._replace(message=b"two\nlines")]
         with pytest.raises(WriteError), stack.addition() as addition:
-            logs = [log("a", 2)._replace(message=b"two\nlines")]
             addition.write_records(Run([], [], [], []), logs)
         assert sorted(path.name for path in tmp_path.iterdir()) == files
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from pyreftable.refs.config_values import env_bool
+
 from ..exits import Fatal
 from .atoms import c_integer
 from .fields import ConstantField
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from pyreftable.refs.repository import Repository
 
     from .atoms import Atom
     from .fields import Field
@@ -34,6 +36,8 @@ _ATTRIBUTES = {
     "reverse": (7, 27),
     "strike": (9, 29),
 }
+# What git takes for space between words; there is more of it in C and in Python.
+_SPACES = str.maketrans("\t\n\r", "   ")
 _FOREGROUND, _BRIGHT, _BACKGROUND_OFFSET, _EXTENDED, _DEFAULT = 30, 90, 10, 38, 9
 
 
@@ -48,24 +52,29 @@ def color(atom: Atom, lookup: Lookup) -> Field:
     return ConstantField(sequence if lookup.wants_color else b"")
 
 
-def wants_color(when: str | None, environ: Mapping[str, str]) -> bool:
+def wants_color(when: str | None, repository: Repository) -> bool:
     """Whether to show colours: `when` is the value of `--color`, or `None` without it.
 
-    "auto" is for terminals, and for a pager behind which there is one.
+    "auto" is for terminals, and for a pager behind which there is one. As with git, `color.ui`
+    has no say in this.
     """
     if when in ("always", "never"):
         return when == "always"
-    if environ.get("TERM", "dumb") == "dumb":
-        return False
-    return os.isatty(1) or environ.get("GIT_PAGER_IN_USE", "") in ("1", "true", "yes", "on")
+    environ, config = repository.environ, repository.config
+    shown_to_people = os.isatty(1) or (
+        env_bool(environ, "GIT_PAGER_IN_USE", False) and config.get_bool("color.pager") is not False
+    )
+    return shown_to_people and environ.get("TERM", "dumb") != "dumb"
 
 
 def parse_color(text: str) -> bytes | None:
     """The sequence for the words in `text`; `None` if one of them means nothing."""
+    if not text.isascii():
+        return None
     reset = False
     attributes: set[int] = set()
     colors: list[str] = []
-    for word in text.split():
+    for word in filter(None, text.translate(_SPACES).split(" ")):
         code = _color_code(word, len(colors) * _BACKGROUND_OFFSET)
         attribute = _attribute(word)
         if word.lower() == "reset":

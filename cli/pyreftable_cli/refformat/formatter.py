@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from .lookup import Lookup
     from .parser import Part
 
-# Some 300 bytes each; a listing that names more objects than this looks some up again.
-_MAX_REMEMBERED = 1 << 20
+# Some 300 bytes each, so 20 MiB; a listing that names more objects than this makes some again.
+_MAX_REMEMBERED = 1 << 16
 
 # What comes from an object's content may be some kilobytes long.
 _MAX_REMEMBERED_CONTENTS = 1 << 12

@@ -149,7 +149,7 @@ class Lookup:
         """Whether colours are to be shown."""
         from .color import wants_color
 
-        return wants_color(self._color, self._store.repository.environ)
+        return wants_color(self._color, self._store.repository)
 
     @cached_property
     def history(self) -> History:
@@ -237,13 +237,6 @@ class Lookup:
             self.complain_of_bad_tag(value.hex())
             raise Fatal("bad tag") from error
         return None if peeled is None else bytes.fromhex(peeled)
-
-    def tag_target(self, oid: bytes) -> bytes:
-        """The raw id of what an annotated tag names; raises `ObjectMissingError`."""
-        from pyreftable.refs.object_content import parse_tag
-
-        text = oid.hex()
-        return bytes.fromhex(parse_tag(self._store.objects.read(text)[1], text)[0])
 
     def abbreviated(self, oid: bytes, length: int | None) -> bytes:
         """The shortest unambiguous form of an id, of `length` hex digits at least.
