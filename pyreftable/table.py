@@ -29,6 +29,9 @@ from .table_blocks import TableBlocks
 
 #: After so many look-ups it pays to know a table's first and last name.
 _OFTEN = 4
+#: So many look-ups are remembered, some 300 bytes each: the same few names are often asked again.
+_MOST_ANSWERS = 1 << 13
+_UNASKED = RefRecord(b"", 0, 0, b"")
 
 #: The fields of a `RefRecord`.
 Row = tuple[bytes, int, int, bytes]
@@ -43,6 +46,7 @@ class Table(TableBlocks):
     def __init__(self, source: RangedReader, path: str) -> None:
         super().__init__(source, path)
         self._asked = 0
+        self._answers: dict[bytes, RefRecord | None] = {}
         self._rows: dict[bytes, Row] | None = None
         self._bounds: tuple[bytes, bytes] | None = None
 
@@ -67,8 +71,17 @@ class Table(TableBlocks):
 
     def ref(self, refname: bytes) -> RefRecord | None:
         """The record of exactly that name, deletions included."""
-        if not self.has_refs or not self._may_hold(refname):
-            return None
+        answers = self._answers
+        record = answers.get(refname, _UNASKED)
+        if record is not _UNASKED:
+            return record
+        record = self._look_up(refname) if self.has_refs and self._may_hold(refname) else None
+        if len(answers) >= _MOST_ANSWERS:
+            answers.clear()
+        answers[refname] = record
+        return record
+
+    def _look_up(self, refname: bytes) -> RefRecord | None:
         index, end = self.footer.ref_index, self._ref_end()
         block = self._block_of(REF, self._seek(REF, 0, index, end, refname)[0], end)
         record, within = find_ref(block, refname, self.min_update_index, self.hash.size)

@@ -81,16 +81,16 @@ class TableBlocks:
     def _block(self, position: int, limit: int) -> Block:
         """The block at `position`, which ends at `limit` at the latest."""
         header_len = 0 if position else self._header.size
-        guess = self.block_size or _DEFAULT_BLOCK_SIZE
-        read = self._source.read
         # One byte more than the block shows whether padding follows.
-        data = read(position, min(guess + 1, limit - position))
+        size = self.block_size or _DEFAULT_BLOCK_SIZE
+        room = limit - position
+        data = self._source.read(position, size + 1 if size < room else room)
         length = int.from_bytes(data[header_len + 1 : header_len + HEADER_LEN], "big")
         if data[header_len : header_len + 1] == LOG:
             # Deflating can make what does not compress a little longer.
             length += (length >> 8) + 64
-        if length + 1 > len(data):
-            data = read(position, min(length + 1, limit - position))
+        if length >= len(data):
+            data = self._source.read(position, min(length + 1, room))
         return parse_block(data, position, header_len, self.block_size, self.path)
 
     def _block_of(self, kind: bytes, position: int, limit: int) -> Block:

@@ -34,16 +34,22 @@ def _look_up(
     args = ("show-ref", "--exists", names[0])
     yield from bench.processes(workload, repository, args, (code,))
     label = bench.ours.label
-    yield Case(f"{workload}, warm (in process)", label, lambda: _warm(repository, names))
+    for when, passes in (("anew", 0), ("warm", 1)):
+        yield _case(f"{workload}, {when} (in process)", label, repository, names, passes)
     few = names[:_COLD]
     yield bench.inline(f"{workload}, cold (in process)", lambda: _cold(repository, few), len(few))
 
 
-def _warm(repository: Path, names: Sequence[str]) -> Figures:
-    """Per look-up, in a store that has been read from."""
+def _case(workload: str, label: str, repository: Path, names: Sequence[str], passes: int) -> Case:
+    return Case(workload, label, lambda: _look_up_all(repository, names, passes))
+
+
+def _look_up_all(repository: Path, names: Sequence[str], passes: int) -> Figures:
+    """Per look-up, in a store that has been read from, and asked so often for the same before."""
     with open_store(repository) as store:
         get = store.get
-        get(names[0])
+        for name in (*names[:1], *names * passes):
+            get(name)
 
         def look_up() -> None:
             for name in names:

@@ -28,8 +28,9 @@ _forms_by_hash_size: dict[int, _Forms] = {}
 def short_forms(hash_size: int) -> _Forms:
     """By a ref record's second byte: what unpacks it, and its size in bytes.
 
-    That is for records whose numbers all take one byte, of fixed size but for the suffix: the
-    fields are prefix length, that byte itself, suffix, update index and value.
+    That is for records whose numbers all take one byte, with a suffix and a value of fixed size:
+    the fields are prefix length, that byte itself, suffix, update index and value. For others
+    there is `None`, and 0.
     """
     known = _forms_by_hash_size.get(hash_size)
     if known is not None:
@@ -37,7 +38,7 @@ def short_forms(hash_size: int) -> _Forms:
     unpackers: list[_Unpack | None] = [None] * 256
     sizes = [0] * 256
     value_sizes = {DELETION: 0, OID: hash_size, OID_AND_PEELED: 2 * hash_size}
-    for head in range(128):
+    for head in range(8, 128):
         value_size = value_sizes.get(head & 7)
         if value_size is not None:
             form = Struct(f"=BB{head >> 3}sB{value_size}s")

@@ -57,7 +57,11 @@ def _interval(block: Block, name: bytes) -> tuple[int, int]:
         length = data[offset + 1]
         pos = offset + 2
         if length > 127:
-            length, pos = varint.decode(data, offset + 1)
+            if data[pos] < 128:
+                length = (length - 127 << 7) + data[pos]
+                pos += 1
+            else:
+                length, pos = varint.decode(data, offset + 1)
         if data[pos : pos + (length >> 3)] <= name:
             low, start = middle, offset
         else:
@@ -66,14 +70,16 @@ def _interval(block: Block, name: bytes) -> tuple[int, int]:
 
 
 def _walk(block: Block, name: bytes, pos: int, end: int, base: int, hash_size: int) -> Finding:
-    # One flat loop on purpose: a look-up spends most of its time here. `shared` is -1 once a key
-    # above the name was seen: then nothing has to be compared any more.
+    # One flat loop on purpose: a look-up spends most of its time here. `rest` is what of the name
+    # follows a prefix; `shared` is -1 once a key above the name was seen: then nothing needs to be
+    # compared. First come the records that are passed over after a glance.
     data, decode = block.data, varint.decode
     sizes = short_forms(hash_size)[1]
+    value_sizes = (0, hash_size, 2 * hash_size)
     above_first = pos != block.records
     below_last = end != block.restarts
     shared = 0
-    rest, rest_from = name, 0
+    rest, rest_from, rest_first = name, 0, name[0] if name else -1
     if data[pos]:
         raise block.error("restart does not point to a record with a whole key", pos)
     while pos < end:
@@ -81,42 +87,69 @@ def _walk(block: Block, name: bytes, pos: int, end: int, base: int, hash_size: i
         prefix = data[pos]
         length = data[pos + 1]
         size = sizes[length]
-        pos += 2
-        stop = pos + (length >> 3)
-        if size and prefix < 128 and data[stop] < 128:
+        if size and prefix < 128 and data[pos + 2 + (length >> 3)] < 128:
             if prefix > shared:
-                pos = start + size
+                pos += size
                 continue
+            if prefix == rest_from and data[pos + 2] < rest_first and above_first:
+                shared = prefix
+                pos += size
+                continue
+        pos += 2
+        if length > 127:
+            if data[pos] < 128:
+                length = (length - 127 << 7) + data[pos]
+                pos += 1
+            else:
+                prefix = 128
+        value_type = length & 7
+        stop = pos + (length >> 3)
+        if prefix < 128 and value_type < SYMREF and data[stop] < 128:
             index = data[stop]
-            value, after = stop + 1, start + size
+            value = stop + 1
+            after = value + value_sizes[value_type]
         else:
             prefix, pos = decode(data, start)
             length, pos = decode(data, pos)
+            value_type = length & 7
             stop = pos + (length >> 3)
             index, value = decode(data, stop)
-            value, after = _value(block, length & 7, value, hash_size)
+            value, after = _value(block, value_type, value, hash_size)
         if prefix <= shared:
             if prefix != rest_from:
                 rest, rest_from = name[prefix:], prefix
-            key = data[pos:stop]
-            if key == rest:
-                if after <= end:
-                    record = RefRecord(name, base + index, length & 7, data[value:after])
-                    return record, True
-            elif key > rest:
+                rest_first = rest[0] if rest else -1
+            first = data[pos] if pos < stop else -1
+            if first < rest_first:
+                above_first = True
+                shared = prefix
+            elif first > rest_first:
                 below_last = True
                 shared = -1
             else:
-                above_first = True
-                shared = prefix
-                for ours, theirs in zip(key, rest, strict=False):
-                    if ours != theirs:
-                        break
-                    shared += 1
+                key = data[pos:stop]
+                if key == rest:
+                    if after <= end:
+                        row = name, base + index, value_type, data[value:after]
+                        # As fast as a named tuple can be made.
+                        return tuple.__new__(RefRecord, row), True
+                elif key > rest:
+                    below_last = True
+                    shared = -1
+                else:
+                    above_first = True
+                    shared = prefix + _common_length(key, rest)
         pos = after
     if pos != end:
         raise block.error(f"last record ends at {pos}, not at {end}", pos)
     return None, above_first and below_last
+
+
+def _common_length(one: bytes, other: bytes) -> int:
+    """How many bytes two keys have in common at their start: up to the highest bit of their XOR."""
+    length = min(len(one), len(other))
+    differs = int.from_bytes(one[:length], "big") ^ int.from_bytes(other[:length], "big")
+    return length - (differs.bit_length() + 7 >> 3)
 
 
 def _value(block: Block, value_type: int, pos: int, hash_size: int) -> tuple[int, int]:

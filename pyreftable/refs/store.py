@@ -380,7 +380,8 @@ class RefStore:
 def as_ref(name: str, record: RefRecord) -> Ref:
     """The ref that a live record holds, under the name it was asked by."""
     if record.value_type == OID:
-        return Ref(name, record.value.hex())
+        # As fast as a named tuple can be made.
+        return tuple.__new__(Ref, (name, record.value.hex(), None, None))
     oid, peeled, target = record.oid, record.peeled, record.target
     return Ref(
         name,

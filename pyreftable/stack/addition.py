@@ -157,7 +157,7 @@ def _settle(stack: Stack) -> None:
     counted. A stack that cannot be loaded shows again with the next `snapshot`.
     """
     try:
-        stack.snapshot()
+        stack.load_own()
         if stack.options.auto_compact:
             stack.auto_compact()
     except ReftableError as error:

@@ -214,7 +214,7 @@ def _replace_range(stack: Stack, tables: dict[str, Table], file: TableFile | Non
         publication.commit(names[:start] + publication.names + names[start + len(tables) :])
     finally:
         publication.rollback()
-    stack.snapshot()
+    stack.load_own()
 
 
 def _find_range(names: tuple[str, ...], wanted: tuple[str, ...], location: str) -> int:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 DEFAULTS = StackOptions()
 
+#: How many lists a writer holds on to.
+_HELD = 4
+
 
 class Stack:
     """A stack of tables in `storage`; nothing is read or changed before it is asked for.
@@ -31,13 +34,14 @@ class Stack:
     table); what else, each says.
     """
 
-    __slots__ = ("_closed", "_loaded", "options", "stats", "storage")
+    __slots__ = ("_closed", "_loaded", "_replaced", "options", "stats", "storage")
 
     def __init__(self, storage: Storage, options: StackOptions = DEFAULTS) -> None:
         self.storage = storage
         self.options = options
         self.stats = StackStats()
         self._loaded: tuple[Snapshot, Listing] | None = None
+        self._replaced: list[Listing] = []
         self._closed = False
 
     @classmethod
@@ -61,6 +65,7 @@ class Stack:
         """Let go of the tables; snapshots and iterators that are still held go on working."""
         self._closed = True
         self._loaded = None
+        self._replaced = []
 
     # Reading
 
@@ -86,6 +91,16 @@ class Stack:
         """The snapshot that was loaded last, unchecked; loads the first one."""
         loaded = self._loaded
         return loaded[0] if loaded is not None else self.snapshot()
+
+    def load_own(self) -> None:
+        """Load the list after replacing it, and hold on to the old one for a few commits more.
+
+        Readers hold what they have loaded, too. Whoever lets go of a deleted file last has the file
+        system free it, and wait for its journal: that is the writer's part.
+        """
+        if self._loaded is not None:
+            self._replaced = [*self._replaced[1 - _HELD :], self._loaded[1]]
+        self.snapshot()
 
     # Writing
 
