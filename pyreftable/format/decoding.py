@@ -89,7 +89,9 @@ def decode_refs(block: Block, start: int, end: int, base: int, hash_size: int) -
                 stop = at + (length >> 3)
                 stem, stem_len = name[:prefix], prefix
                 name = stem + data[at:stop]
-                index, at = decode(data, stop)
+                index, at = data[stop], stop + 1
+                if index > 127:
+                    index, at = decode(data, stop)
                 if value_type == OID:
                     pos = at + hash_size
                 elif value_type == DELETION:
