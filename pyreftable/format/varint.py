@@ -50,6 +50,6 @@ def decode(data: bytes, pos: int) -> tuple[int, int]:
 # Lengths and deltas are nearly always small: the writer's loop looks these up.
 SMALL = (
     *(bytes((value,)) for value in range(128)),
-    *(bytes((0x80 | value >> 7, value & 0x7F)) for value in range(4096 - 128)),
+    *(bytes((0x80 | value >> 7, value & 0x7F)) for value in range(1024 - 128)),
 )
 SMALL_LIMIT = len(SMALL)
