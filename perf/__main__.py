@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from perf.program import Program, git, pyreftable
+from perf.readme import update
 from perf.report import as_markdown, load, merged, write
 from perf.runner import Plan, Result, run
 from perf.workloads import WORKLOADS
@@ -33,6 +34,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         # What was measured until then is worth keeping.
         if results:
             write(merged(earlier, results), plan, options.out)
+            if options.readme:
+                update(options.readme, merged(earlier, results), options.out)
     print(as_markdown(results, plan))
 
 
@@ -56,6 +59,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--only", nargs="+", default=[], choices=WORKLOADS, metavar="NAME", help="workloads")
     add("--seconds", type=float, default=10, help="how long readers read (default: 10)")
     add("--out", type=Path, default=Path("perf/results"), help="default: perf/results")
+    add("--readme", type=Path, metavar="FILE", help="put the main figures and a plot into it, too")
     add("--keep", action="store_true", help="add to the results in that folder")
     add("--scratch", metavar="FOLDER", help="where repositories are made (default: temporary)")
     return parser.parse_args(argv)

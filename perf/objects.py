@@ -1,4 +1,4 @@
-"""Objects for refs to point to, in one pack written here: no git is needed to prepare anything.
+"""Objects for refs to point to, loose or in one pack: no git is needed to prepare anything.
 
     pack    "PACK" be32(2) be32(count), objects: varint(type, size) deflated content; SHA-1 of all
     index   "\\377tOc" be32(2), 256 be32 fan-out, ids, CRCs, be32 offsets; two SHA-1s
@@ -29,16 +29,29 @@ def commit_id() -> str:
 
 
 def write_objects(folder: Path, count: int) -> None:
-    """Put `count` blobs, one tree and one commit into the object database `folder`."""
-    objects = [("tree", b""), ("commit", _commit())]
-    objects += [("blob", _content(number)) for number in range(count)]
-    content, index = _pack(objects)
+    """Put `count` blobs, one tree and one commit into the object database `folder`, packed."""
+    content, index = _pack(_objects(count))
     checksum = content[-20:]
     index += checksum
     stem = folder / "pack" / f"pack-{checksum.hex()}"
     stem.parent.mkdir(parents=True, exist_ok=True)
     stem.with_suffix(".pack").write_bytes(content)
     stem.with_suffix(".idx").write_bytes(index + hashlib.sha1(index).digest())
+
+
+def write_loose(folder: Path, count: int) -> None:
+    """Put them there as `write_objects` does, but each in a file of its own."""
+    for kind, content in _objects(count):
+        oid = _id(kind, content)
+        path = folder / oid[:2] / oid[2:]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        head = b"%s %d\0" % (kind.encode(), len(content))
+        path.write_bytes(zlib.compress(head + content, 1))
+
+
+def _objects(count: int) -> list[tuple[str, bytes]]:
+    blobs = [("blob", _content(number)) for number in range(count)]
+    return [("tree", b""), ("commit", _commit()), *blobs]
 
 
 def _content(number: int) -> bytes:

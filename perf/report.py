@@ -177,9 +177,9 @@ def _times(rows: Rows, labels: Sequence[str], figure: str) -> list[str]:
         for label in others:
             value = known.get(label)
             cells.append("" if value is None else seconds(value))
-            cells.append(_ratio(own, value))
+            cells.append(ratio(own, value))
         before = None if size % 10 else ours.get((workload, size // 10))
-        lines.append(_line([*cells, _ratio(own, before)]))
+        lines.append(_line([*cells, ratio(own, before)]))
     return lines
 
 
@@ -187,7 +187,8 @@ def _paired(labels: Sequence[str]) -> list[str]:
     return [cell for label in labels for cell in (label, "ratio")]
 
 
-def _ratio(ours: float | None, other: float | None) -> str:
+def ratio(ours: float | None, other: float | None) -> str:
+    """How often `other` goes into `ours`; nothing where one is not known."""
     return f"{ours / other:.2f}" if ours and other else ""
 
 

@@ -1,10 +1,12 @@
-"""Repositories to measure in, made quickly: tables are written directly, objects as one pack.
+"""Repositories to measure in, made quickly: tables are written directly, objects mostly in a pack.
 
 Refs are named `refs/tags/part-PP/tag-NNNNNNN`, in a hundred parts; the kinds of stores:
 
     empty       no refs
     one         `size` refs on one object
     many        `size` refs on 10,000 objects, or fewer
+    one loose   "one" and "many" with their objects not in a pack but in a file each
+    many loose
     distinct    `size` refs, each on an object of its own
     layered     "one", and over it five tables that each change a hundred refs
     spread      the same over "distinct"
@@ -23,7 +25,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from perf.objects import blob_ids, commit_id, write_objects
+from perf.objects import blob_ids, commit_id, write_loose, write_objects
 from perf.program import environment
 from pyreftable.format.records import DELETION, OID, LogRecord, RefRecord
 from pyreftable.refs.creation import Blueprint, create
@@ -81,7 +83,7 @@ class Repositories:
 
     def get(self, kind: str, size: int) -> Path:
         """The store of that kind and size, which must not be changed."""
-        path = self.folder / f"{kind}-{size}"
+        path = self.folder / f"{kind.replace(' ', '-')}-{size}"
         if not path.exists():
             unfinished = self.folder / "unfinished"
             _make(unfinished, kind, size)
@@ -110,10 +112,15 @@ def _make(path: Path, kind: str, size: int) -> None:
     create(plan, environment())
     with (path / "config").open("a") as config:
         config.write("[core]\n\tfsync = none\n")
-    write_objects(path / "objects", _OBJECTS.get(kind, min)(size, 1))
+    kind, _, layout = kind.partition(" ")
+    write = write_loose if layout else write_objects
+    write(path / "objects", _OBJECTS.get(kind, min)(size, 1))
     with open_store(path, auto_compact=False) as store:
-        for make in _TABLES[kind](size):
+        for number, make in enumerate(_TABLES[kind](size)):
             _add_table(store.stack(), make, indices=size if kind == "logs" else 1)
+            if not number:
+                # HEAD's table below a big one is what no auto-compaction leaves.
+                store.stack().compact_all()
 
 
 # Tables: makers of records, for the update index given

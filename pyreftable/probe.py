@@ -12,14 +12,16 @@ is a seek of the merged iterator, as in older git.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import compress
 
 from .format.block import Run
-from .format.records import DELETION, RefRecord
+from .format.records import DELETION, OID, OID_AND_PEELED, SYMREF, RefRecord
 from .merged import Merged
 
 _FEW = 8
+#: No object id has this length.
+_TOMBSTONE = b"-"
 _SLASH = ord("/")
 
 
@@ -71,18 +73,26 @@ def has_refs_below(merged: Merged, names: Sequence[bytes]) -> bool:
     return survey(merged, names)[1]
 
 
-def survey(merged: Merged, names: Sequence[bytes]) -> tuple[dict[bytes, RefRecord], bool]:
-    """What `refs_among` and `has_refs_below` say of the names, in one pass over the blocks."""
+def survey(merged: Merged, names: Sequence[bytes]) -> tuple[dict[bytes, bytes], bool]:
+    """What the live refs among the names hold, and what `has_refs_below` says, in one pass.
+
+    That is an object id, or nothing for a symref.
+    """
     if len(names) < _FEW or merged.suppress_deletions:
-        return refs_among(merged, names), has_refs_below(merged, names)
-    found: dict[bytes, RefRecord] = {}
+        records = refs_among(merged, names)
+        found = {name: _value(record.value_type, record.value) for name, record in records.items()}
+        return found, has_refs_below(merged, names)
+    found = {}
     settled: set[bytes] = set()
     suspects: set[bytes] = set()
     for table in reversed(merged.tables):
+        is_last = table is merged.tables[0]
         tails: list[bytes] = []
         for run, start, end, follows in table.runs_among(names):
             within = names[start:end]
-            settled |= _collect(run, within, settled, found)
+            hits = _values_of(run, within, settled, found)
+            if not is_last:
+                settled.update(hits)
             first = run.keys[0]
             if not follows or any(first.startswith(tail + b"/") for tail in tails):
                 suspects.update(tails)
@@ -90,6 +100,46 @@ def survey(merged: Merged, names: Sequence[bytes]) -> tuple[dict[bytes, RefRecor
             tails = _tails(run.keys[-1], names)
         suspects.update(tails)
     return found, any(first_ref_below(merged, name + b"/") is not None for name in suspects)
+
+
+def _values_of(
+    run: Run, names: Sequence[bytes], settled: set[bytes], found: dict[bytes, bytes]
+) -> Collection[bytes]:
+    """Add the values (see `_value`) of the run's live refs among `names`, less what is settled.
+
+    The result is all of these names that the run has, tombstones too. By columns, because a big
+    transaction may name every ref there is.
+    """
+    keys, types, values, _ = run
+    hits: Collection[bytes] = keys if keys == names else set(keys).intersection(names)
+    if settled:
+        hits = [name for name in hits if name not in settled]
+    if not hits:
+        return hits
+    kinds = set(types)
+    if kinds == {DELETION}:
+        return hits
+    if kinds != {OID}:
+        values = list(map(_value, types, values))
+    if hits is keys:
+        rows = zip(keys, values, strict=True)
+    else:
+        held = dict(zip(keys, values, strict=True))
+        rows = zip(hits, map(held.__getitem__, hits), strict=True)
+    if DELETION in kinds:
+        found.update(row for row in rows if row[1] != _TOMBSTONE)
+    else:
+        found.update(rows)
+    return hits
+
+
+def _value(value_type: int, value: bytes) -> bytes:
+    """The object id of a ref; nothing for a symref."""
+    if value_type == OID:
+        return value
+    if value_type == OID_AND_PEELED:
+        return value[: len(value) // 2]
+    return b"" if value_type == SYMREF else _TOMBSTONE
 
 
 def _above(

@@ -15,6 +15,8 @@ _FORMATS = (
     ("list names", "one", ("--format=%(refname)",)),
     ("list in the default format, one object", "one", ()),
     ("list in the default format, many objects", "many", ()),
+    ("list in the default format, one loose object", "one loose", ()),
+    ("list in the default format, many loose objects", "many loose", ()),
     ("list names of one prefix", "one", ("--format=%(refname)", f"refs/tags/part-{PARTS // 2}")),
     ("list the first ref", "one", ("--count=1",)),
 )

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from itertools import islice
+from itertools import compress, islice, repeat
 from operator import lt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ..format.block import Run
-from ..format.records import DELETION, OID, OID_AND_PEELED, SYMREF, RefRecord
+from ..format.records import DELETION, OID, OID_AND_PEELED
 from ..merged import Merged
 from ..probe import survey
 from .conflicts import in_the_way, views_of
@@ -74,6 +74,29 @@ class Columns:
             )
             for name, new, old in zip(self.names, self.new_oids, self.old_oids, strict=True)
         ]
+
+
+def gathered(updates: Sequence[Update], message: bytes) -> Columns | None:
+    """The same as columns; `None` where one has more to it than columns hold."""
+    deref = updates[0].deref
+    for update in updates:
+        if (
+            update.new_target is not None
+            or update.old_target is not None
+            or update.create_reflog
+            or update.deref is not deref
+            or update.message != message
+            or not update.refname.startswith("refs/")
+        ):
+            return None
+    columns = Columns(deref)
+    columns.extend(
+        [update.refname for update in updates],
+        [update.new_oid for update in updates],
+        [update.old_oid for update in updates],
+        {u.new_oid: u.peeled for u in updates if u.new_oid is not None and u.peeled is not None},
+    )
+    return columns
 
 
 class Batch(NamedTuple):
@@ -154,48 +177,49 @@ def _may_have_logs(merged: Merged, first: bytes, last: bytes) -> bool:
     return record is not None and record.refname <= last
 
 
-def _old_ids_hold(batch: Batch, current: Mapping[bytes, RefRecord], null: bytes) -> bool:
+def _old_ids_hold(batch: Batch, current: Mapping[bytes, bytes], null: bytes) -> bool:
     """Whether every ref is as its update expects, and none is a symref."""
+    asked = set(batch.old_oids)
     if not current:
-        return set(batch.old_oids) <= {None, null}
-    for key, old in zip(batch.keys, batch.old_oids, strict=True):
-        record = current.get(key)
-        if record is None:
-            if old is not None and old != null:
-                return False
-        elif record.value_type == SYMREF or (old is not None and old != record.oid):
-            return False
-    return True
+        return asked <= {None, null}
+    if b"" in current.values():
+        return False
+    if asked == {None}:
+        return True
+    held = map(current.get, batch.keys, repeat(null))
+    return all(old is None or old == oid for old, oid in zip(batch.old_oids, held, strict=False))
 
 
 def _run(
     batch: Batch,
-    current: Mapping[bytes, RefRecord],
+    current: Mapping[bytes, bytes],
     null: bytes,
     peeled: Mapping[bytes, bytes],
     index: int,
 ) -> Run:
     """The records of the refs that change."""
     keys, new_oids = batch.keys, batch.new_oids
-    if not current and null not in new_oids and None not in new_oids and not peeled:
-        count = len(keys)
-        return Run(keys, [OID] * count, new_oids, [index] * count)  # type: ignore[arg-type]
-    names: list[bytes] = []
-    types: list[int] = []
-    values: list[bytes] = []
-    for key, new in zip(keys, new_oids, strict=True):
-        record = current.get(key)
-        if new is None or (new == null if record is None else new == record.oid):
-            continue
-        names.append(key)
-        behind = peeled.get(new)
-        if new == null:
-            types.append(DELETION)
-            values.append(b"")
-        elif behind is not None:
-            types.append(OID_AND_PEELED)
-            values.append(new + behind)
-        else:
-            types.append(OID)
-            values.append(new)
-    return Run(names, types, values, [index] * len(names))
+    asked = set(new_oids)
+    if asked == {null}:
+        names = keys if len(current) == len(keys) else [key for key in keys if key in current]
+        count = len(names)
+        return Run(names, [DELETION] * count, [b""] * count, [index] * count)
+    if current:
+        held = map(current.get, keys, repeat(null))
+        changes = [new is not None and new != oid for new, oid in zip(new_oids, held, strict=False)]
+        keys, new_oids = list(compress(keys, changes)), list(compress(new_oids, changes))
+    elif null in asked or None in asked:
+        changes = [new is not None and new != null for new in new_oids]
+        keys, new_oids = list(compress(keys, changes)), list(compress(new_oids, changes))
+    count = len(keys)
+    types, values = [OID] * count, cast("list[bytes]", new_oids)
+    if peeled or null in asked:
+        types = [_type_of(new, null, peeled) for new in values]
+        values = [b"" if new == null else new + peeled.get(new, b"") for new in values]
+    return Run(keys, types, values, [index] * count)
+
+
+def _type_of(new: bytes, null: bytes, peeled: Mapping[bytes, bytes]) -> int:
+    if new == null:
+        return DELETION
+    return OID_AND_PEELED if new in peeled else OID

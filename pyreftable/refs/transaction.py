@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn
 
 from ..errors import CallerError, ObjectMissingError, Rejection, TransactionError
-from .bulk import Columns
+from .bulk import Columns, gathered
 from .names import all_valid, check_refname, is_pseudo_ref, parse_worktree_ref, refname_is_safe
 from .text import as_bytes, as_text
 from .update import Update
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Value = str | bytes
 
+_MANY = 100
 #: Objects looked up together; fewer than the object store remembers.
 _PREFETCH = 1 << 15
 
@@ -62,11 +63,8 @@ class Transaction:
         error: BaseException | None,
         tb: TracebackType | None,
     ) -> None:
-        if error is not None:
-            if self._state != "closed":
-                self.abort()
-        elif self._state != "closed":
-            self.commit()
+        if self._state != "closed":
+            (self.commit if error is None else self.abort)()
 
     @property
     def updates(self) -> list[Update]:
@@ -76,7 +74,11 @@ class Transaction:
 
     @property
     def columns(self) -> Columns | None:
-        """All that was queued, where it is still in columns (see `bulk`)."""
+        """All that was queued, where it is in columns (see `bulk`), or much and can be put so."""
+        if len(self._updates) >= _MANY and self._columns is None:
+            self._columns = gathered(self._updates, self._message)
+            if self._columns is not None:
+                self._updates = []
         return None if self._updates else self._columns
 
     def _spread_columns(self) -> None:

@@ -88,6 +88,18 @@ def test_info(filled: Filled) -> None:
     ahead.close()
 
 
+@pytest.mark.parametrize("with_git", [True, False])
+def test_many_at_once(filled: Filled, with_git: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders are listed and git is asked; without git (SHA-256 needs it) packs are read here."""
+    monkeypatch.setattr("pyreftable.refs.objects._MANY", 2)
+    is_sha1 = len(filled.ids[0]) == 40
+    where = home(filled.path) if with_git or not is_sha1 else home(filled.path, PATH="")
+    ahead = StoredObjects(where)
+    ahead.prefetch(["0" * len(filled.ids[0]), *filled.ids])
+    assert ahead._infos == filled.objects
+    ahead.close()
+
+
 def test_read(filled: Filled) -> None:
     """Body of every object."""
     request = "".join(f"contents {oid}\n" for oid in filled.ids).encode()

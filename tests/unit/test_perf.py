@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from perf import readme
 from perf.program import Program, git, pyreftable
 from perf.report import as_json, load, merged, seconds, write
 from perf.runner import Plan, Result, run
@@ -44,6 +45,30 @@ def grown() -> list[Result]:
         for size in (100, 1000)
         for label, factor in (("pyreftable", 2e-6), ("git 1.0", 1e-6))
     ]
+
+
+def test_readme_shows_the_main_figures(tmp_path: Path) -> None:
+    file, folder = tmp_path / "README.md", tmp_path / "results"
+    folder.mkdir()
+    (folder / "growth-p1401-recreate.svg").write_text("<svg/>")
+    file.write_text(f"before\n{readme.BEGIN}old\n{readme.END}after\n")
+    results = [
+        Result("optimize", 1_000_000, label, ({"wall": value},))
+        for label, value in (("pyreftable", 2.0), ("git 1.0", 0.5))
+    ]
+    readme.update(file, results, folder)
+    text = file.read_text()
+    assert "| optimize | 1,000,000 | 2.00 s | 500 ms | 4.00 |" in text
+    assert "](results/growth-p1401-recreate.svg)" in text
+    assert text.startswith(f"before\n{readme.BEGIN}")
+    assert text.endswith(f"{readme.END}after\n")
+    assert "old" not in text
+    readme.update(file, results, folder)
+    assert file.read_text() == text
+    file.write_text("no marks")
+    with pytest.raises(ValueError, match="no lines"):
+        readme.update(file, results, folder)
+    assert file.read_text() == "no marks"
 
 
 def test_report_of_medians_ratios_and_growth(tmp_path: Path) -> None:
