@@ -24,6 +24,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         tuple(options.only),
         options.seconds,
         options.scratch,
+        options.match,
     )
     earlier = load(options.out) if options.keep else []
     results: list[Result] = []
@@ -57,6 +58,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--sizes", type=int, nargs="+", default=[1000, 10_000], help="default: 1000 10000")
     add("--rounds", type=int, default=5, help="measurements of each (default: 5)")
     add("--only", nargs="+", default=[], choices=WORKLOADS, metavar="NAME", help="workloads")
+    add("--match", default="", metavar="TEXT", help="only workloads with this in their name")
     add("--seconds", type=float, default=10, help="how long readers read (default: 10)")
     add("--out", type=Path, default=Path("perf/results"), help="default: perf/results")
     add("--readme", type=Path, metavar="FILE", help="put the main figures and a plot into it, too")

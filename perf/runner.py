@@ -27,6 +27,8 @@ class Plan(NamedTuple):
     seconds: float
     #: Where repositories are made; `None` for the system's folder for temporary files.
     scratch: str | None = None
+    #: Only workloads whose name has this in it.
+    match: str = ""
 
 
 class Result(NamedTuple):
@@ -55,7 +57,8 @@ def run(plan: Plan, say: Callable[[str], object] = sys.stderr.write) -> Iterator
             for name in plan.only or WORKLOADS:
                 say(f"{name}, {size}\n")
                 for cases in _grouped(WORKLOADS[name](bench, size)):
-                    yield from measure(cases, size, plan.rounds)
+                    if plan.match in cases[0].workload:
+                        yield from measure(cases, size, plan.rounds)
             repositories.forget()
 
 

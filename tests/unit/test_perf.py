@@ -38,6 +38,12 @@ def test_workload_gives_figures(name: str, known_git: Program, tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
+def test_only_what_matches(known_git: Program, tmp_path: Path) -> None:
+    chosen = plan(known_git, "listing", tmp_path)._replace(match="first ref")
+    results = run(chosen, say=lambda text: None)
+    assert {result.workload for result in results} == {"list the first ref"}
+
+
 def grown() -> list[Result]:
     """A workload whose time is proportional to the size; git needs half as long."""
     return [
