@@ -188,9 +188,7 @@ def _count(text: str) -> int:
 
 
 def _moment(text: str) -> int:
-    import time
-
-    from pyreftable.refs.approxidate import approxidate
+    from pyreftable.refs.approxidate import approxidate, present
 
     moment = approxidate(text)
-    return int(time.time()) if moment is None else moment
+    return present() if moment is None else moment

@@ -10,6 +10,7 @@ Source: gitrevisions(7), `<refname>@{<date>}`, and git's behaviour.
 
 from __future__ import annotations
 
+import os
 import time
 
 from .date_fields import (
@@ -38,10 +39,15 @@ def approxidate(text: str, now: int | None = None) -> int | None:
     if stamp is not None:
         return stamp.time
     try:
-        return _Reader(text, int(time.time()) if now is None else now).read()
+        return _Reader(text, present() if now is None else now).read()
     except (OverflowError, OSError):
         # Further back than the system's calendar goes.
         return None
+
+
+def present() -> int:
+    """Now, in seconds since the epoch, or what GIT_TEST_DATE_NOW says it is, as in git."""
+    return int(os.environ.get("GIT_TEST_DATE_NOW") or time.time())
 
 
 def parse_expiry(text: str, now: int | None = None) -> int | None:

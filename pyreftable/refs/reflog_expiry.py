@@ -13,12 +13,11 @@ everything that is older than 30 days.
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import ObjectMissingError
 from ..format import varint
-from .approxidate import END_OF_TIME, approxidate, parse_expiry
+from .approxidate import END_OF_TIME, approxidate, parse_expiry, present
 from .config import bad_variable
 from .history import Completeness, History, Reachable
 from .names import parse_worktree_ref
@@ -61,7 +60,7 @@ class ExpiryRules:
         now: int | None = None,
     ) -> None:
         self._given = (total, unreachable)
-        now = int(time.time()) if now is None else now
+        now = present() if now is None else now
         self._default = Times(now - _DEFAULT_DAYS * _DAY, now - _DEFAULT_UNREACHABLE_DAYS * _DAY)
         # In the order in which the patterns first appear: the first that matches wins.
         self._patterns: dict[str, Times] = {}
@@ -252,7 +251,7 @@ def select_entry(log: Reflog, selector: str) -> ReflogEntry | None:
         exists = position < len(entries) and not (number.startswith("-") and position)
         return entries[position] if exists else None
     moment = approxidate(selector)
-    moment = int(time.time()) if moment is None else moment
+    moment = present() if moment is None else moment
     # As many as are older, counted from the oldest: where the times are out of order, git does
     # the same.
     older = sum(entry.time < moment for entry in entries)
