@@ -18,7 +18,7 @@ from .format.block import (
     Run,
     decode_obj,
 )
-from .format.lookup import find_ref, holders
+from .format.lookup import Finding, find_ref, holders
 from .format.records import (
     LogRecord,
     RefRecord,
@@ -83,13 +83,28 @@ class Table(TableBlocks):
 
     def _look_up(self, refname: bytes) -> RefRecord | None:
         index, end = self.footer.ref_index, self._ref_end()
-        block = self._block_of(REF, self._seek(REF, 0, index, end, refname)[0], end)
-        record, within = find_ref(block, refname, self.min_update_index, self.hash.size)
+        position = self._seek(REF, 0, index, end, refname)[0]
+        if self._asked >= _OFTEN and self._keeps_decoded:
+            record, within = self._look_up_decoded(position, refname)
+        else:
+            block = self._block_of(REF, position, end)
+            record, within = find_ref(block, refname, self.min_update_index, self.hash.size)
         if within or not index:
             return record
         # A miss at a block's edge may be the index's fault: seek the way that would tell.
         record = next(self.refs(refname), None)
         return record if record is not None and record.refname == refname else None
+
+    def _look_up_decoded(self, position: int, refname: bytes) -> Finding:
+        """What `find_ref` would find, in a block that stays decoded for the next look-up."""
+        run = self._decoded.get(position)
+        if run is None:
+            run = self._decode_whole(self._block_of(REF, position, self._ref_end()))
+        keys, types, values, indexes = run
+        at = bisect_left(keys, refname)
+        if at < len(keys) and keys[at] == refname:
+            return RefRecord(refname, indexes[at], types[at], values[at]), True
+        return None, 0 < at < len(keys)
 
     def rows(self) -> dict[bytes, Row]:
         """All its refs by name. They are kept: for small tables only."""
@@ -115,9 +130,7 @@ class Table(TableBlocks):
             while following is not None:
                 last, following = following, self._next_block(following, REF, index, end)
             # Decoded whole, so that their keys are known to be in order.
-            first_run, last_run = (
-                self._decode(block, block.records, block.restarts) for block in (first, last)
-            )
+            first_run, last_run = (self._decode_whole(block) for block in (first, last))
             self._bounds = first_run.keys[0], last_run.keys[-1]
         return self._bounds[0] <= refname <= self._bounds[1]
 
@@ -143,14 +156,14 @@ class Table(TableBlocks):
         after = -1
         while at < count:
             block = self._land(REF, 0, index, end, names[at])
-            run = self._decode(block, block.records, block.restarts)
+            run = self._decode_whole(block)
             while run.keys[-1] < names[at]:
                 # The name lies between two blocks, or past the last.
                 following = self._next_block(block, REF, index, end)
                 if following is None:
                     return
                 block = following
-                run = self._decode(block, block.records, block.restarts)
+                run = self._decode_whole(block)
             stop = bisect_right(names, run.keys[-1], at)
             yield run, at, stop, block.offset == after
             after = block.offset + block.full_size
@@ -198,7 +211,7 @@ class Table(TableBlocks):
             what = f"obj section points to {position}, outside the refs"
             raise FormatError(what, path=self.path, offset=self.footer.obj)
         block = self._block_of(REF, position, self._ref_end())
-        return self._decode(block, block.records, block.restarts)
+        return self._decode_whole(block)
 
     def _obj_positions(self, oid: bytes) -> list[int] | None:
         """Positions of the ref blocks that may hold `oid`; `None` means all of them."""
