@@ -47,4 +47,6 @@ def _case(bench: Bench, job: p1401.Job) -> Case:
         return run(command, copy, data)
 
     label = job.contender.label
-    return Case(f"p1401 {job.case}", label, lambda: bench.on_copy(job.repo, measure))
+    # A name of its own, since it takes so long that one may want to leave it out.
+    workload = f"{job.case}, deletions suppressed" if label == _SUPPRESSED else f"p1401 {job.case}"
+    return Case(workload, label, lambda: bench.on_copy(job.repo, measure))

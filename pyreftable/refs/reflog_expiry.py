@@ -13,6 +13,7 @@ everything that is older than 30 days.
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import ObjectMissingError
@@ -60,7 +61,7 @@ class ExpiryRules:
         now: int | None = None,
     ) -> None:
         self._given = (total, unreachable)
-        now = present() if now is None else now
+        now = int(time.time()) if now is None else now
         self._default = Times(now - _DEFAULT_DAYS * _DAY, now - _DEFAULT_UNREACHABLE_DAYS * _DAY)
         # In the order in which the patterns first appear: the first that matches wins.
         self._patterns: dict[str, Times] = {}
