@@ -17,7 +17,7 @@ from .table import Row, Table
 #: After so many look-ups more are to be expected.
 _OFTEN = 16
 #: Tables up to this size are small, and together the decoded ones have no more than that, in bytes.
-_SMALL = 1 << 16
+_SMALL = 1 << 18
 _MOST = 1 << 20
 #: So many small tables are asked one by one.
 _FEW = 16

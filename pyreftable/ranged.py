@@ -25,7 +25,7 @@ class RangedReader(Protocol):
 
 
 #: Bytes up to which a file is read whole.
-_SMALL = 1 << 14
+_SMALL = 1 << 18
 
 
 def open_file(path: str) -> RangedReader:
@@ -36,7 +36,7 @@ def open_file(path: str) -> RangedReader:
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     try:
         size = os.fstat(descriptor).st_size
-        return MappedFile(descriptor, size) if size > _SMALL else LoadedFile(descriptor)
+        return MappedFile(descriptor, size) if size > _SMALL else LoadedFile(descriptor, size)
     finally:
         os.close(descriptor)
 
@@ -44,9 +44,9 @@ def open_file(path: str) -> RangedReader:
 class LoadedFile:
     """A file's content in memory."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, size: int) -> None:
         data = b""
-        while chunk := os.read(descriptor, _SMALL + 1):
+        while chunk := os.read(descriptor, size + 1):
             data += chunk
         self.size = len(data)
         self._data = data

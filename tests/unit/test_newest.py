@@ -13,7 +13,7 @@ from pyreftable.stack import Stack
 from pyreftable.table import Table
 from tests.stack_tools import PLAIN, fill_refs, set_refs
 
-BIG = {f"refs/heads/{number:05}": number for number in range(5000)}
+BIG = {f"refs/heads/{number:05}": number for number in range(10_000)}
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def stack(tmp_path: Path) -> Stack:
     """One big table, which is none of the small ones that get decoded."""
     stack = Stack.open(str(tmp_path), PLAIN)
     stack.add(fill_refs(BIG))
-    assert stack.snapshot().tables[0].size > 1 << 16
+    assert stack.snapshot().tables[0].size > 1 << 18
     return stack
 
 
