@@ -134,9 +134,7 @@ class StoredObjects:
 
     def _ask_git(self, hexids: Sequence[str]) -> list[tuple[str, int] | None] | None:
         """The answers of a git process, which for many are quicker; `None` if there is no git."""
-        from .packs import has_packs
-
-        if not any(has_packs(directory) for directory in self._directories):
+        if not self._has_packs():
             return None
         git = self._open_git()
         try:
@@ -230,9 +228,9 @@ class StoredObjects:
             return ask(self._pack_source)
 
     def _open_packs(self) -> PackSource | None:
-        from .packs import GitdbPacks, has_packs
+        from .packs import GitdbPacks
 
-        if not any(has_packs(directory) for directory in self._directories):
+        if not self._has_packs():
             return None
         if self._repository.hash.name == "sha1":
             try:
@@ -242,6 +240,11 @@ class StoredObjects:
         else:
             self._pack_source = self._open_git()
         return self._pack_source
+
+    def _has_packs(self) -> bool:
+        from .packs import has_packs
+
+        return any(has_packs(directory) for directory in self._directories)
 
     def _open_git(self) -> PackSource:
         from .packs import CatFile
