@@ -39,13 +39,12 @@ class Newest:
     Threads may share it: what they see is replaced as a whole.
     """
 
-    __slots__ = ("_asked", "_asks", "_ready", "_shared", "_tables")
+    __slots__ = ("_asked", "_asks", "_shared", "_tables")
 
     def __init__(self, tables: tuple[Table, ...], previous: Newest | None) -> None:
         self._tables = tables
-        self._asks: list[_Ask] = [table.ref for table in reversed(tables)]
+        self._asks: list[_Ask] | None = None
         self._asked = 0
-        self._ready = False
         self._shared: _Shared | None = None
         if previous is not None:
             self._asked = previous._asked
@@ -57,31 +56,32 @@ class Newest:
 
     def ref(self, refname: bytes) -> RefRecord | None:
         """The newest record of exactly that name, deletions included."""
-        if not self._ready:
-            self._asked += 1
-            if self._asked > _OFTEN:
-                self._get_ready()
-        for ask in self._asks:
+        for ask in self._asks or self._get_ready():
             row = ask(refname)
             if row is not None:
-                return row if isinstance(row, RefRecord) else RefRecord(*row)
+                # As fast as a named tuple can be made.
+                return row if isinstance(row, RefRecord) else tuple.__new__(RefRecord, row)
         return None
 
-    def _get_ready(self) -> None:
-        """Decode the small tables on top."""
+    def _get_ready(self) -> list[_Ask]:
+        """Whom to ask; once there are many look-ups, the small tables on top are decoded."""
         tables = self._tables
+        self._asked += 1
+        if self._asked <= _OFTEN:
+            return [table.ref for table in reversed(tables)]
         start, size = len(tables), 0
         while start and tables[start - 1].size <= min(_SMALL, _MOST - size):
             start -= 1
             size += tables[start].size
         below: list[_Ask] = [table.ref for table in reversed(tables[:start])]
         if len(tables) - start <= _FEW:
-            self._asks = [*(table.rows().get for table in reversed(tables[start:])), *below]
+            above: list[_Ask] = [table.rows().get for table in reversed(tables[start:])]
         else:
             shared = self._share(start)
             above = [table.rows().get for table in reversed(tables[shared.end :])]
-            self._asks = [*above, shared.rows.get, *below]
-        self._ready = True
+            above.append(shared.rows.get)
+        self._asks = asks = [*above, *below]
+        return asks
 
     def _share(self, start: int) -> _Shared:
         """One dictionary for the tables from `start` on, less a few if there is one already."""

@@ -24,8 +24,10 @@ class RangedReader(Protocol):
         """Give the resource back."""
 
 
-#: Bytes up to which a file is read whole.
+_READ_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+#: Bytes up to which a file is read whole, and those up to which that is done at once.
 _SMALL = 1 << 18
+_TINY = 1 << 12
 
 
 def open_file(path: str) -> RangedReader:
@@ -33,21 +35,32 @@ def open_file(path: str) -> RangedReader:
 
     Reading a small file costs less than mapping it, and once it is deleted its space is free.
     """
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    descriptor = os.open(path, _READ_FLAGS)
     try:
+        # New tables are mostly this small, and then their size need not be asked.
+        start = os.read(descriptor, _TINY)
+        if len(start) < _TINY:
+            return LoadedFile(start)
         size = os.fstat(descriptor).st_size
-        return MappedFile(descriptor, size) if size > _SMALL else LoadedFile(descriptor, size)
+        if size > _SMALL:
+            return MappedFile(descriptor, size)
+        return LoadedFile(start + read_on(descriptor, size - _TINY))
     finally:
         os.close(descriptor)
+
+
+def read_on(descriptor: int, size: int) -> bytes:
+    """The rest of an open file, most likely `size` bytes, which one call then reads."""
+    data = os.read(descriptor, size + 1)
+    while len(data) != size and (more := os.read(descriptor, 1 << 16)):
+        data += more
+    return data
 
 
 class LoadedFile:
     """A file's content in memory."""
 
-    def __init__(self, descriptor: int, size: int) -> None:
-        data = b""
-        while chunk := os.read(descriptor, size + 1):
-            data += chunk
+    def __init__(self, data: bytes) -> None:
         self.size = len(data)
         self._data = data
 

@@ -7,7 +7,7 @@ the last of them is gone. Damage raises `FormatError` with the file and the abso
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from .errors import FormatError
 from .format.block import (
@@ -108,14 +108,23 @@ class Table(TableBlocks):
 
     def rows(self) -> dict[bytes, Row]:
         """All its refs by name. They are kept: for small tables only."""
-        if self._rows is None:
-            rows: dict[bytes, Row] = {}
-            for names, types, values, indexes in self.ref_runs():
-                rows.update(
-                    zip(names, zip(names, indexes, types, values, strict=True), strict=True)
-                )
+        rows = self._rows
+        if rows is None:
+            rows = {}
+            for names, types, values, indexes in self._whole_runs():
+                # The columns of a run are of one length.
+                rows.update(zip(names, zip(names, indexes, types, values)))  # noqa: B905
             self._rows = rows
-        return self._rows
+        return rows
+
+    def _whole_runs(self) -> Iterable[Run]:
+        """The same as `ref_runs`, and at once where the refs are one block, as in new tables."""
+        end = self._ref_end()
+        if self.has_refs and not self.footer.ref_index:
+            block = self._block_of(REF, 0, end)
+            if block.full_size == end:
+                return (self._decode_whole(block),)
+        return self.ref_runs()
 
     def _may_hold(self, refname: bytes) -> bool:
         """Whether `refname` is within the table's first and last name, which are read once."""

@@ -43,7 +43,6 @@ class TableBlocks:
 
     def __init__(self, source: RangedReader, path: str) -> None:
         self.path = path
-        self.name = os.path.basename(path)
         self.size = source.size
         self._source = source
         head = source.read(0, 29)
@@ -51,7 +50,8 @@ class TableBlocks:
         self._end = self.size - footer_size(header.version)
         if self._end < header.size:
             raise FormatError(f"{self.size} bytes are too few for a table", path=path, offset=0)
-        self.footer = decode_footer(source.read(self._end, self.size), self._end, head, path)
+        footer = source.read(self._end, self.size)
+        self.footer = decode_footer(footer, self._end, head, header, path)
         self.version = header.version
         self.hash = header.hash
         self.block_size = header.block_size
@@ -68,6 +68,11 @@ class TableBlocks:
         self._keeps_decoded = self.size <= _SMALL
         self._decoded: dict[int, Run] = {}
         self._index_cache: dict[int, tuple[list[bytes], list[int], int]] = {}
+
+    @property
+    def name(self) -> str:
+        """The file's base name."""
+        return os.path.basename(self.path)
 
     def close(self) -> None:
         """Close the file now, iterators or not; without it, garbage collection does."""

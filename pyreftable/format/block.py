@@ -112,9 +112,11 @@ class Block:
     def restart_offsets(self) -> list[int]:
         """The restart table, checked: ascending, within the records, the first at their start."""
         if self._restart_offsets is None:
-            table = self.data[self.restarts : -2]
-            high, mid, low = table[::3], table[1::3], table[2::3]
-            offsets = [a << 16 | b << 8 | c for a, b, c in zip(high, mid, low, strict=True)]
+            data, end = self.data, len(self.data) - 2
+            offsets = [
+                data[at] << 16 | data[at + 1] << 8 | data[at + 2]
+                for at in range(self.restarts, end, 3)
+            ]
             if offsets[0] != self.records or offsets[-1] >= self.restarts:
                 raise self.error("restart table points outside the records", self.restarts)
             if not all(map(lt, offsets, islice(offsets, 1, None))):
@@ -137,6 +139,8 @@ class Block:
     def restarts_within(self, start: int, end: int) -> list[int]:
         """The restarts after `start` and before `end`, and `end`: where records must end too."""
         offsets = self.restart_offsets
+        if len(offsets) == 1:
+            return [end]
         return [*offsets[bisect_right(offsets, start) : bisect_left(offsets, end)], end]
 
     @property

@@ -107,38 +107,36 @@ def encode_footer(header: Header, footer: Footer) -> bytes:
     return body + _CRC.pack(crc32(body))
 
 
-def decode_footer(data: bytes, offset: int, head: bytes, path: str | None = None) -> Footer:
+def decode_footer(
+    data: bytes, offset: int, head: bytes, header: Header, path: str | None = None
+) -> Footer:
     """The footer whose bytes are `data`, found at file offset `offset`.
 
-    `head` are the file's first bytes, which the footer must repeat. Raises `FormatError` when
-    the CRC is wrong, when the header differs, or when sections overlap or leave the file.
+    `head` are the file's first bytes, which the footer must repeat, and `header` what they say.
+    Raises `FormatError` when the CRC is wrong, when the header differs, or when sections overlap
+    or leave the file.
     """
-    header = decode_header(head, path)
-    if len(data) < footer_size(header.version):
+    head_size, size = (24, 68) if header.version == 1 else (28, 72)
+    if len(data) < size:
         raise FormatError("the file ends before its footer", path=path, offset=offset)
     (stored,) = _CRC.unpack_from(data, len(data) - 4)
     actual = crc32(data[:-4])
     if stored != actual:
         what = f"footer's CRC-32 is {stored:08x}, its bytes give {actual:08x}"
         raise FormatError(what, path=path, offset=offset + len(data) - 4)
-    if data[: header.size] != head[: header.size]:
+    if data[:head_size] != head[:head_size]:
         raise FormatError("footer does not repeat the header", path=path, offset=offset)
-    ref_index, obj, obj_index, log, log_index = _POSITIONS.unpack_from(data, header.size)
-    footer = Footer(ref_index, obj >> 5, obj & 31, obj_index, log, log_index)
-    _check_positions(footer, header, offset, path)
-    return footer
-
-
-def _check_positions(footer: Footer, header: Header, offset: int, path: str | None) -> None:
-    at = offset + header.size
+    ref_index, obj, obj_index, log, log_index = _POSITIONS.unpack_from(data, head_size)
+    at = offset + head_size
     last = 0
-    for position in (footer.ref_index, footer.obj, footer.obj_index, footer.log, footer.log_index):
+    for position in (ref_index, obj >> 5, obj_index, log, log_index):
         if position:
             if position <= last or position >= offset:
                 what = f"section position {position} is not between {last} and {offset}"
                 raise FormatError(what, path=path, offset=at)
             last = position
         at += 8
-    if footer.obj and not 0 < footer.obj_id_len <= header.hash.size:
-        what = f"object ids of {footer.obj_id_len} bytes in the obj section"
-        raise FormatError(what, path=path, offset=offset + header.size + 8)
+    if obj >> 5 and not 0 < obj & MAX_ID_LEN <= header.hash.size:
+        what = f"object ids of {obj & MAX_ID_LEN} bytes in the obj section"
+        raise FormatError(what, path=path, offset=offset + head_size + 8)
+    return Footer(ref_index, obj >> 5, obj & MAX_ID_LEN, obj_index, log, log_index)

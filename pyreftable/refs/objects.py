@@ -89,6 +89,8 @@ class StoredObjects:
         self._repository = repository
         self._found_directories: list[str] | None = None
         self._pack_source: PackSource | None = None
+        self._git: PackSource | None = None
+        self._git_fails = False
         self._infos: dict[str, tuple[str, int]] = {}
         self._peeled: dict[str, str | None] = {}
         self._empty_tree = _EMPTY_TREES[repository.hash.name]
@@ -134,15 +136,13 @@ class StoredObjects:
 
     def _ask_git(self, hexids: Sequence[str]) -> list[tuple[str, int] | None] | None:
         """The answers of a git process, which for many are quicker; `None` if there is no git."""
-        if not self._has_packs():
+        if self._git_fails or not self._has_packs():
             return None
-        git = self._open_git()
         try:
-            return list(git.info_many(hexids))
+            return list(self._open_git().info_many(hexids))
         except RepositoryError:
+            self._git_fails = True
             return None
-        finally:
-            git.close()
 
     def _loose_info(self, hexid: str) -> tuple[str, int] | None:
         for directory in self._directories:
@@ -203,9 +203,11 @@ class StoredObjects:
         return sorted(found)
 
     def close(self) -> None:
-        source, self._pack_source = self._pack_source, None
-        if source is not None:
-            source.close()
+        sources = self._pack_source, self._git
+        self._pack_source = self._git = None
+        for source in sources:
+            if source is not None:
+                source.close()
 
     def _in_packs(self, ask: Callable[[PackSource], Answer]) -> Answer | None:
         """What the packs answer; `None` if there are none.
@@ -247,6 +249,8 @@ class StoredObjects:
         return any(has_packs(directory) for directory in self._directories)
 
     def _open_git(self) -> PackSource:
-        from .packs import CatFile
+        from .cat_file import CatFile
 
-        return CatFile(self._repository.git_dir, self._repository.environ)
+        if self._git is None:
+            self._git = CatFile(self._repository)
+        return self._git

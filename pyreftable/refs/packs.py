@@ -1,31 +1,16 @@
-"""Objects in packs, read by gitdb or by a `git cat-file` process.
+"""Objects in packs: what is asked of them, and gitdb as one who answers; the other is `cat_file`.
 
-Two backings of one small interface (`PackSource`): `GitdbPacks` reads SHA-1 packs in this
-process; `CatFile` asks git, through one process that stays open, and knows every format that
-the git at hand knows. Neither is imported or started before a pack has to be looked into:
-`import gitdb` costs some 17 ms and a git process some 15 ms.
-
-Measured on a pack of 60,000 objects: gitdb 8 us an object, git 7.5 us asked one at a time and
-2 us in batches.
+Neither is imported or started before a pack has to be looked into: `import gitdb` costs some
+17 ms and a git process some 15 ms.
 """
 
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..errors import RepositoryError
-from .loose import OBJECT_TYPES
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-_TYPES_BY_BYTES = {kind.encode(): kind for kind in OBJECT_TYPES}
-
-# Questions written before their answers are read. At most 70 bytes each way, so both fit in
-# the 64 KiB of a pipe and neither side ever waits for the other.
-_PIPELINE = 500
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
 class PackSource(Protocol):
@@ -183,132 +168,3 @@ def _index_range(index: Any, prefix: str) -> Iterator[str]:
             return
         yield hexid
         low += 1
-
-
-class CatFile:
-    """A `git cat-file --batch-command` process on one repository, started by the first question.
-
-    `git` is looked up on the `PATH` of `environ`; `GIT_PYTHON_GIT_EXECUTABLE` names another
-    one, as for GitPython. Questions from several threads take turns.
-
-    Raises `RepositoryError` if there is no git, or if it refuses the repository.
-    """
-
-    _process: Any = None
-
-    def __init__(self, git_dir: str, environ: Mapping[str, str]) -> None:
-        import threading
-
-        git = environ.get("GIT_PYTHON_GIT_EXECUTABLE") or "git"
-        self._command = [git, f"--git-dir={git_dir}"]
-        # A replaced object would not be the one that loose files hold under that id.
-        self._environ = {**environ, "GIT_NO_REPLACE_OBJECTS": "1"}
-        self._lock = threading.Lock()
-
-    def info(self, hexid: str) -> tuple[str, int] | None:
-        return next(self.info_many((hexid,)))
-
-    def info_many(self, hexids: Sequence[str]) -> Iterator[tuple[str, int] | None]:
-        for start in range(0, len(hexids), _PIPELINE):
-            with self._lock:
-                answers = self._ask_info(hexids[start : start + _PIPELINE])
-            yield from answers
-
-    def _ask_info(self, hexids: Sequence[str]) -> list[tuple[str, int] | None]:
-        answers = self._send("".join([f"info {hexid}\n" for hexid in hexids]))
-        return [self._parse_header(answers.readline()) for _ in hexids]
-
-    def read(self, hexid: str) -> tuple[str, bytes] | None:
-        with self._lock:
-            answers = self._send(f"contents {hexid}\n")
-            header = self._parse_header(answers.readline())
-            if header is None:
-                return None
-            body = answers.read(header[1])
-            if len(body) != header[1] or answers.read(1) != b"\n":
-                raise self._stopped()
-        return header[0], body
-
-    def expand(self, prefix: str) -> list[str]:
-        done = self._run("rev-parse", f"--disambiguate={prefix}")
-        if done.returncode != 0:
-            raise self._refusal(done)
-        found: list[str] = done.stdout.decode().split()
-        return found
-
-    def close(self) -> None:
-        """End the process by ending its input; harmless when it never ran."""
-        process, self._process = self._process, None
-        if process is not None:
-            # A question may be left that a dead process cannot take; the pipe is closed then too.
-            with suppress(OSError):
-                process.stdin.close()
-            process.stdout.close()
-            process.wait()
-
-    def __del__(self) -> None:
-        self.close()
-
-    def _parse_header(self, line: bytes) -> tuple[str, int] | None:
-        words = line.split()
-        if len(words) == 3 and words[1] in _TYPES_BY_BYTES:
-            return _TYPES_BY_BYTES[words[1]], int(words[2])
-        if len(words) == 2 and words[1] == b"missing":
-            return None
-        raise self._stopped()
-
-    def _send(self, questions: str) -> Any:
-        if self._process is None:
-            self._process = self._start()
-        try:
-            self._process.stdin.write(questions.encode("ascii"))
-            self._process.stdin.flush()
-        except OSError:
-            raise self._stopped() from None
-        return self._process.stdout
-
-    def _start(self) -> Any:
-        import subprocess
-
-        try:
-            return subprocess.Popen(
-                [*self._command, "cat-file", "--batch-command"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=self._environ,
-            )
-        except OSError as error:
-            raise self._no_git(error) from error
-
-    def _run(self, *arguments: str) -> Any:
-        import subprocess
-
-        try:
-            return subprocess.run(
-                [*self._command, *arguments],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                env=self._environ,
-                check=False,
-            )
-        except OSError as error:
-            raise self._no_git(error) from error
-
-    def _stopped(self) -> RepositoryError:
-        """The error for a process that ended, or that answers in no way we know.
-
-        Its own words are lost by then; a second start, with nothing to do, has the same ones.
-        """
-        self.close()
-        return self._refusal(self._run("cat-file", "--batch-command"))
-
-    def _refusal(self, done: Any) -> RepositoryError:
-        words = done.stderr.decode(errors="replace").strip() or f"exit code {done.returncode}"
-        return RepositoryError(f"{self._command[0]} cannot read the repository's objects: {words}")
-
-    def _no_git(self, error: OSError) -> RepositoryError:
-        return RepositoryError(
-            f"reading this repository's packed objects needs git, and {self._command[0]!r} "
-            f"cannot be run: {error.strerror}"
-        )

@@ -49,7 +49,12 @@ class storage_errors:
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if isinstance(error, OSError):
-            raise StorageError(f"{self.path}: {error.strerror or error}") from error
+            raise storage_error(self.path, error) from error
+
+
+def storage_error(path: str, error: OSError) -> StorageError:
+    """What `storage_errors` raises, for those who cannot afford a context."""
+    return StorageError(f"{path}: {error.strerror or error}")
 
 
 class OwnFile:

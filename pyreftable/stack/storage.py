@@ -26,14 +26,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from ..errors import FormatError
+from ..ranged import read_on
 from ..table import Table
-from .files import OwnFile, acquire_lock, storage_errors
+from .files import OwnFile, acquire_lock, storage_error, storage_errors
 
 LIST = "tables.list"
 LOCK_SUFFIX = ".lock"
 TABLE_SUFFIX = ".ref"
 TEMP_INFIX = ".temp."
 
+_READ_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 # A Windows file cannot be replaced while it is open, and its inode number may be missing.
 _KEEP_LIST_OPEN = os.name != "nt"
 _CANNOT_SYNC_DIRECTORY = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EACCES}
@@ -136,14 +138,14 @@ class _OpenList:
     While the first file is open its inode cannot be given to another.
     """
 
-    __slots__ = ("_fd", "status")
+    __slots__ = ("fd", "status")
 
     def __init__(self, fd: int) -> None:
-        self._fd = fd
+        self.fd = fd
         self.status = _identity(os.fstat(fd))
 
     def __del__(self) -> None:
-        os.close(self._fd)
+        os.close(self.fd)
 
 
 class _ListLockFile:
@@ -217,13 +219,13 @@ class DirectoryStorage:
         return os.path.join(self.location, name)
 
     def read_list(self) -> Listing:
-        with storage_errors(self._list_path):
-            try:
-                fd = os.open(self._list_path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-            except FileNotFoundError:
-                return Listing((), None)
-            stamp = _OpenList(fd)
-            data = _read_all(fd)
+        try:
+            stamp = _OpenList(os.open(self._list_path, _READ_FLAGS))
+            data = read_on(stamp.fd, stamp.status[2])
+        except FileNotFoundError:
+            return Listing((), None)
+        except OSError as error:
+            raise storage_error(self._list_path, error) from error
         return Listing(_parse_list(data, self._list_path), stamp if _KEEP_LIST_OPEN else object())
 
     def is_current(self, listing: Listing) -> bool:
@@ -242,8 +244,7 @@ class DirectoryStorage:
         except FileNotFoundError:
             raise
         except OSError as error:
-            with storage_errors(path):
-                raise error
+            raise storage_error(path, error) from error
 
     def lock(self, timeout_ms: int) -> ListLock:
         path = self._list_path + LOCK_SUFFIX
@@ -308,28 +309,22 @@ def _identity(status: os.stat_result) -> tuple[int, int, int, int]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _read_all(fd: int) -> bytes:
-    chunks = []
-    while chunk := os.read(fd, 1 << 16):
-        chunks.append(chunk)
-    return b"".join(chunks)
-
-
 def _parse_list(data: bytes, path: str) -> tuple[str, ...]:
     """Table names, each ended by a line feed; empty lines are skipped, as git does.
 
     A name that leads out of the directory is refused, which git does not check.
     """
-    lines = data.split(b"\n")
-    if lines.pop():
+    names = os.fsdecode(data).split("\n")
+    if names.pop():
         what = "the last table name has no line end"
         raise FormatError(what, path=path, offset=len(data) - len(data.rpartition(b"\n")[2]))
-    offset = 0
-    for line in lines:
-        if b"/" in line or b"\0" in line:
-            raise FormatError(f"{line!r} is no table name", path=path, offset=offset)
-        offset += len(line) + 1
-    return tuple(os.fsdecode(line) for line in lines if line)
+    if b"/" in data or b"\0" in data:
+        offset = 0
+        for line in data.split(b"\n"):
+            if b"/" in line or b"\0" in line:
+                raise FormatError(f"{line!r} is no table name", path=path, offset=offset)
+            offset += len(line) + 1
+    return tuple(filter(None, names))
 
 
 def _stem(min_update_index: int, max_update_index: int) -> str:

@@ -7,14 +7,15 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from pyreftable.errors import ObjectMissingError, RepositoryError
 from pyreftable.hashes import BY_NAME
+from pyreftable.refs.cat_file import CatFile
 from pyreftable.refs.objects import StoredObjects
-from pyreftable.refs.packs import CatFile, GitdbPacks
+from pyreftable.refs.packs import GitdbPacks
 from tests.support import git_env, init_repo, run_git
 from tests.unit.test_objects import Home, put
 
@@ -213,7 +214,7 @@ class TestBackings:
         for number in range(300):
             put(repo_sha256 / ".git/objects", "blob", b"%d" % number, BY_NAME["sha256"])
         objects = listed(repo_sha256)
-        packs = CatFile(str(repo_sha256 / ".git"), git_env(repo_sha256))
+        packs = CatFile(home(repo_sha256))
         questions = [*objects, *(f"{number:064x}" for number in range(1500)), *objects]
         answers = list(packs.info_many(questions))
         assert answers == [objects.get(oid) for oid in questions]
@@ -251,13 +252,68 @@ class TestBackings:
                 assert store.read(oid)
                 store.close()
 
-    def test_refusal_carries_gits_words(self, repo_sha256: Path) -> None:
-        """A git that does not understand the repository: its own message comes up."""
-        run_git(["commit", "-q", "-m", "one", "--allow-empty"], repo_sha256)
-        run_git(["repack", "-adq"], repo_sha256)
-        at_home = home(repo_sha256)
-        run_git(["config", "extensions.unheardOf", "true"], repo_sha256)
-        store = StoredObjects(at_home)
-        for ask in (store.info, store.read, store.expand):
-            with pytest.raises(RepositoryError, match="unheardof"):
-                ask("1" * 64)
+    def test_a_git_that_refuses_the_repository_serves(
+        self, repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What git does not know of the repository is no matter to its objects."""
+        spare = tmp_path / "spare"
+        spare.mkdir()
+        monkeypatch.setattr("tempfile.tempdir", str(spare))
+        run_git(["commit", "-q", "-m", "one", "--allow-empty"], repo)
+        run_git(["repack", "-adq"], repo)
+        objects, at_home = listed(repo), home(repo)
+        run_git(["config", "extensions.unheardOf", "true"], repo)
+        packs = CatFile(at_home)
+        assert list(packs.info_many([*objects, "1" * len(min(objects))])) == [
+            *objects.values(),
+            None,
+        ]
+        assert [packs.expand(oid[:12]) for oid in objects] == [[oid] for oid in objects]
+        for oid, expected in objects.items():
+            found = packs.read(oid)
+            assert found is not None
+            assert (found[0], len(found[1])) == expected
+        assert len(list(spare.iterdir())) == 1
+        packs.close()
+        assert list(spare.iterdir()) == []
+
+    def test_refusal_carries_gits_words(self, repo: Path, tmp_path: Path) -> None:
+        """A git that can do nothing with the objects: its own message comes up."""
+        run_git(["commit", "-q", "-m", "one", "--allow-empty"], repo)
+        run_git(["repack", "-adq"], repo)
+        git = tmp_path / "git"
+        git.write_text("#!/bin/sh\necho 'fatal: not today' >&2\nexit 128\n")
+        git.chmod(0o755)
+        algorithm = home(repo).hash.name
+        packs = CatFile(home(repo, GIT_PYTHON_GIT_EXECUTABLE=str(git)))
+        for ask in (packs.info, packs.read, packs.expand):
+            with pytest.raises(RepositoryError, match="not today"):
+                ask("1" * BY_NAME[algorithm].hex_size)
+
+    def test_many_are_asked_of_git_and_else_of_gitdb(
+        self, repo_sha1: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A thousand objects are one question to git; without git, gitdb has them all too."""
+        for number in range(1100):
+            put(repo_sha1 / ".git/objects", "blob", b"%d" % number, BY_NAME["sha1"])
+        objects = listed(repo_sha1)
+        ids = "".join(f"{oid}\n" for oid in objects).encode()
+        run_git(["pack-objects", "-q", ".git/objects/pack/pack"], repo_sha1, input=ids)
+        run_git(["prune-packed"], repo_sha1)
+        asked: list[type] = []
+        for source in (CatFile, GitdbPacks):
+
+            def note(
+                self: object, ids: list[str], ask: Any = source.info_many, source: type = source
+            ) -> Any:
+                asked.append(source)
+                return ask(self, ids)
+
+            monkeypatch.setattr(source, "info_many", note)
+        for environ, source in (({}, CatFile), ({"PATH": os.devnull}, GitdbPacks)):
+            store = StoredObjects(home(repo_sha1, **environ))
+            store.prefetch(objects)
+            assert asked[-1] is source
+            assert {oid: store._infos.get(oid) for oid in objects} == objects
+            store.close()
+        assert asked == [CatFile, CatFile, GitdbPacks]

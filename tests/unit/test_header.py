@@ -31,7 +31,7 @@ PATH = "some.ref"
 
 
 def decode(data: bytes, header: Header = V1) -> Footer:
-    return decode_footer(data, FOOTER_AT, encode_header(header), PATH)
+    return decode_footer(data, FOOTER_AT, encode_header(header), header, PATH)
 
 
 class TestHeader:
