@@ -60,6 +60,14 @@ class Columns:
         self.old_oids += old_oids
         self.peeled.update(peeled)
 
+    def append(self, name: str, new_oid: Oid, old_oid: Oid, peeled: Oid) -> None:
+        """Add one, whose new object is an annotated tag if it has a peeled id."""
+        self.names.append(name)
+        self.new_oids.append(new_oid)
+        self.old_oids.append(old_oid)
+        if new_oid is not None and peeled is not None:
+            self.peeled[new_oid] = peeled
+
     def updates(self, message: bytes) -> list[Update]:
         """The same one by one."""
         peeled, deref = self.peeled, self.deref
@@ -74,29 +82,6 @@ class Columns:
             )
             for name, new, old in zip(self.names, self.new_oids, self.old_oids, strict=True)
         ]
-
-
-def gathered(updates: Sequence[Update], message: bytes) -> Columns | None:
-    """The same as columns; `None` where one has more to it than columns hold."""
-    deref = updates[0].deref
-    for update in updates:
-        if (
-            update.new_target is not None
-            or update.old_target is not None
-            or update.create_reflog
-            or update.deref is not deref
-            or update.message != message
-            or not update.refname.startswith("refs/")
-        ):
-            return None
-    columns = Columns(deref)
-    columns.extend(
-        [update.refname for update in updates],
-        [update.new_oid for update in updates],
-        [update.old_oid for update in updates],
-        {u.new_oid: u.peeled for u in updates if u.new_oid is not None and u.peeled is not None},
-    )
-    return columns
 
 
 class Batch(NamedTuple):

@@ -12,10 +12,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn
 
 from ..errors import CallerError, ObjectMissingError, Rejection, TransactionError
-from .bulk import Columns, gathered
+from .bulk import Columns
 from .names import all_valid, check_refname, is_pseudo_ref, parse_worktree_ref, refname_is_safe
-from .text import as_bytes, as_text
-from .update import Update
+from .text import as_text
+from .update import Update, logged_message
 
 if TYPE_CHECKING:
     from .checks import Plan
@@ -48,7 +48,7 @@ class Transaction:
         self._columns: Columns | None = None
         #: Updates refused one by one in batch mode: `rejection` and `rejection_details` say why.
         self.rejected: list[Update] = []
-        self._message = _message(message)
+        self._message = logged_message(message)
         self._null = store.hash.null
         self._plan: Plan | None = None
         self._state = "open"
@@ -74,12 +74,11 @@ class Transaction:
 
     @property
     def columns(self) -> Columns | None:
-        """All that was queued, where it is in columns (see `bulk`), or much and can be put so."""
-        if len(self._updates) >= _MANY and self._columns is None:
-            self._columns = gathered(self._updates, self._message)
-            if self._columns is not None:
-                self._updates = []
-        return None if self._updates else self._columns
+        """All that was queued, where it is much and nothing but what columns hold (see `bulk`)."""
+        columns = self._columns
+        if self._updates or columns is None or len(columns.names) < _MANY:
+            return None
+        return columns
 
     def _spread_columns(self) -> None:
         if self._columns is not None:
@@ -231,11 +230,14 @@ class Transaction:
                 if new in odd and name.startswith("refs/heads/"):
                     return False
         peeled = {oid: behind for oid in odd if (behind := known[oid][1]) is not None}
+        self._columns_for(deref).extend(names, new_oids, old_oids, peeled)
+        return True
+
+    def _columns_for(self, deref: bool) -> Columns:
         if self._columns is None or self._columns.deref != deref:
             self._spread_columns()
             self._columns = Columns(deref)
-        self._columns.extend(names, new_oids, old_oids, peeled)
-        return True
+        return self._columns
 
     # Committing
 
@@ -315,6 +317,10 @@ class Transaction:
         sets_oid = new_oid is not None and new_oid != self._null
         self._check_name(refname, strict=sets_oid)
         peeled = self._check_object(refname, new_oid) if new_oid is not None and sets_oid else None
+        has_more = create_reflog or message is not None or new_target is not None
+        if not has_more and old_target is None and refname.startswith("refs/"):
+            self._columns_for(deref).append(refname, new_oid, old_oid, peeled)
+            return
         self.updates.append(
             Update(
                 refname,
@@ -325,7 +331,7 @@ class Transaction:
                 peeled=peeled,
                 deref=deref,
                 create_reflog=create_reflog,
-                message=self._message if message is None else _message(message),
+                message=self._message if message is None else logged_message(message),
             )
         )
 
@@ -341,7 +347,7 @@ class Transaction:
 
     def _check_object(self, refname: str, oid: bytes) -> bytes | None:
         """That the object exists and suits the ref; its peeled id if it is an annotated tag."""
-        if not self._know_objects([oid]):
+        if oid not in self._known_objects and not self._know_objects([oid]):
             message = f"trying to write ref '{refname}' with nonexistent object {oid.hex()}"
             self._refuse(message, refname, Rejection.INVALID_NEW_VALUE)
         kind, peeled = self._known_objects[oid]
@@ -388,11 +394,3 @@ class Transaction:
         self, message: str, refname: str, reason: Rejection = Rejection.GENERIC
     ) -> NoReturn:
         raise TransactionError(message, reason=reason, refname=refname)
-
-
-def _message(message: Value) -> bytes:
-    if not message:
-        return b""
-    from .identity import clean_message
-
-    return clean_message(as_bytes(message))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..errors import Rejection
+from .text import as_bytes
 
 
 class Update:
@@ -90,3 +91,12 @@ class Update:
         while update.parent is not None:
             update = update.parent
         return update.refname
+
+
+def logged_message(message: str | bytes) -> bytes:
+    """A message as a log holds it: in one line."""
+    if not message:
+        return b""
+    from .identity import clean_message
+
+    return clean_message(as_bytes(message))
