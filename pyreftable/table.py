@@ -29,9 +29,10 @@ from .table_blocks import TableBlocks
 
 #: After so many look-ups it pays to know a table's first and last name.
 _OFTEN = 4
-#: So many look-ups are remembered, some 300 bytes each: the same few names are often asked again.
-_MOST_ANSWERS = 1 << 13
-_UNASKED = RefRecord(b"", 0, 0, b"")
+#: So many answers are remembered at most, some 300 bytes each: the same few names are often asked
+#: again. An answer's place follows from the name's hash, and the next one for that place takes it.
+_ANSWERS = 1 << 13
+_PLACE = _ANSWERS - 1
 
 #: The fields of a `RefRecord`.
 Row = tuple[bytes, int, int, bytes]
@@ -46,7 +47,7 @@ class Table(TableBlocks):
     def __init__(self, source: RangedReader, path: str) -> None:
         super().__init__(source, path)
         self._asked = 0
-        self._answers: dict[bytes, RefRecord | None] = {}
+        self._answers: list[tuple[bytes, RefRecord | None] | None] = []
         self._rows: dict[bytes, Row] | None = None
         self._bounds: tuple[bytes, bytes] | None = None
 
@@ -72,14 +73,25 @@ class Table(TableBlocks):
     def ref(self, refname: bytes) -> RefRecord | None:
         """The record of exactly that name, deletions included."""
         answers = self._answers
-        record = answers.get(refname, _UNASKED)
-        if record is not _UNASKED:
-            return record
-        record = self._look_up(refname) if self.has_refs and self._may_hold(refname) else None
-        if len(answers) >= _MOST_ANSWERS:
-            answers.clear()
-        answers[refname] = record
+        if not answers:
+            return self._first_answers(refname)
+        place = hash(refname) & _PLACE
+        known = answers[place]
+        if known is not None and known[0] == refname:
+            return known[1]
+        record = self._look_up(refname) if self._may_hold(refname) else None
+        answers[place] = refname, record
         return record
+
+    def _first_answers(self, refname: bytes) -> RefRecord | None:
+        """What `ref` answers while it is not yet asked often, and remembers nothing."""
+        if not self.has_refs:
+            return None
+        if self._asked < _OFTEN:
+            self._asked += 1
+        else:
+            self._answers = [None] * _ANSWERS
+        return self._look_up(refname)
 
     def _look_up(self, refname: bytes) -> RefRecord | None:
         index, end = self.footer.ref_index, self._ref_end()
@@ -129,9 +141,6 @@ class Table(TableBlocks):
     def _may_hold(self, refname: bytes) -> bool:
         """Whether `refname` is within the table's first and last name, which are read once."""
         if self._bounds is None:
-            if self._asked < _OFTEN:
-                self._asked += 1
-                return True
             index, end = self.footer.ref_index, self._ref_end()
             first = last = self._block_of(REF, 0, end)
             following: Block | None = self._land(REF, 0, index, end, b"\xff")
