@@ -5,7 +5,8 @@
 One reader and at most one writer, in two threads or in two processes. The reader looks up refs at
 random, and after every thousandth lists a handful of refs. The writer updates one ref per
 transaction, with syncing on or off. With compaction its commits end with an auto-compaction;
-without, it merges the tables only once there are `MOST_TABLES`, lest files run out.
+without, it merges the tables only once there are `MOST_TABLES`, lest files run out. A writer that
+works on another store shows what a busy, syncing neighbour costs on this machine by itself.
 
     rate      look-ups per second of the reader
     p95       95th percentile of the time of one look-up, seconds
@@ -21,6 +22,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import random
+import shutil
 import tempfile
 import threading
 import time
@@ -55,6 +57,7 @@ class Setting(NamedTuple):
     writer: bool = True
     fsync: bool = False
     compaction: bool = False
+    elsewhere: bool = False
 
     def __str__(self) -> str:
         where = "processes" if self.processes else "threads"
@@ -62,7 +65,8 @@ class Setting(NamedTuple):
             return f"readers in {where}, no writer"
         sync = "syncing" if self.fsync else "not syncing"
         compaction = "compacting" if self.compaction else "not compacting"
-        return f"readers in {where}, writer {sync}, {compaction}"
+        there = " in another store" if self.elsewhere else ""
+        return f"readers in {where}, writer {sync}, {compaction}{there}"
 
 
 SETTINGS = tuple(
@@ -75,6 +79,7 @@ SETTINGS = tuple(
             for fsync in (True, False)
             for auto in (True, False)
         ),
+        *((Setting(True, True, True, True, elsewhere=True),) if processes else ()),
     )
 )
 
@@ -182,13 +187,16 @@ def read(store: _TimedStore, names: Sequence[str], seconds: float) -> Figures:
     }
 
 
-def write(store: RefStore, names: Sequence[str], oid: str, started: Event, stop: Event) -> float:
-    """Commit until told to stop; transactions per second."""
+def write(
+    store: RefStore, names: Sequence[str], oids: Sequence[str], started: Event, stop: Event
+) -> float:
+    """Commit until told to stop; transactions per second. Each time round the names move on."""
     start = time.perf_counter()
     commits = 0
     while not stop.is_set():
         with store.transaction() as transaction:
-            transaction.update(names[commits % len(names)], oid)
+            turn, at = divmod(commits, len(names))
+            transaction.update(names[at], oids[turn % len(oids)])
         commits += 1
         started.set()
         if not store.options.auto_compact and len(store.stack().cached.names) >= MOST_TABLES:
@@ -210,7 +218,7 @@ def _names(size: int, seed: int) -> list[str]:
 def _in_threads(repository: Path, setting: Setting, size: int, seconds: float) -> Figures:
     """Both share the store, and so its stack and snapshots."""
     started, stop = threading.Event(), threading.Event()
-    oid = object_ids(min(size, MOST_OBJECTS))[0]
+    oids = object_ids(min(size, MOST_OBJECTS))[:2]
     rates: list[float] = []
     with (
         open_store(repository, fsync=setting.fsync, auto_compact=setting.compaction) as plain,
@@ -218,7 +226,7 @@ def _in_threads(repository: Path, setting: Setting, size: int, seconds: float) -
     ):
 
         def work() -> None:
-            rates.append(write(store, _names(size, 2), oid, started, stop))
+            rates.append(write(store, _names(size, 2), oids, started, stop))
 
         if not setting.writer:
             return read(store, _names(size, 1), seconds)
@@ -237,10 +245,14 @@ def _in_processes(repository: Path, setting: Setting, size: int, seconds: float)
     """Each in a fresh process."""
     context = multiprocessing.get_context("spawn")
     started, stop = context.Event(), context.Event()
+    written = repository
+    if setting.elsewhere:
+        written = repository.with_name(f"{repository.name}-elsewhere")
+        shutil.copytree(repository, written)
     results, result = context.Pipe(duplex=False)
     commits, commit = context.Pipe(duplex=False)
     writer = context.Process(
-        target=_writing_process, args=(repository, setting, size, started, stop, commit)
+        target=_writing_process, args=(written, setting, size, started, stop, commit)
     )
     reader = context.Process(target=_reading_process, args=(repository, size, seconds, result))
     if setting.writer:
@@ -256,6 +268,8 @@ def _in_processes(repository: Path, setting: Setting, size: int, seconds: float)
     if setting.writer:
         figures["commits"] = _receive(commits, 0)["commits"]
         writer.join()
+    if setting.elsewhere:
+        shutil.rmtree(written)
     return figures
 
 
@@ -267,10 +281,10 @@ def _reading_process(repository: Path, size: int, seconds: float, result: Connec
 def _writing_process(
     repository: Path, setting: Setting, size: int, started: Event, stop: Event, result: Connection
 ) -> None:
-    oid = object_ids(min(size, MOST_OBJECTS))[0]
+    oids = object_ids(min(size, MOST_OBJECTS))[:2]
     names = _names(size, 2)
     with open_store(repository, fsync=setting.fsync, auto_compact=setting.compaction) as store:
-        result.send({"commits": write(store, names, oid, started, stop)})
+        result.send({"commits": write(store, names, oids, started, stop)})
 
 
 def _await(started: Event) -> None:
