@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from .protocols import ObjectsHome
 
+_INFO = "%(objectname) %(objecttype) %(objectsize)"
 _TYPES_BY_BYTES = {kind.encode(): kind for kind in OBJECT_TYPES}
 
 # Questions written at once. At most 70 bytes each way, so two lots of questions and answers fit in
@@ -30,7 +31,7 @@ class CatFile:
 
     `git` is looked up on the `PATH` of the repository's environment; `GIT_PYTHON_GIT_EXECUTABLE`
     names another one, as for GitPython. It has to be 2.36 or newer. Questions from several threads
-    take turns.
+    take turns. `form` is what `told` is to tell, in the format of `git cat-file --batch-check`.
 
     Raises `RepositoryError` if there is no git, or if it cannot read the objects.
     """
@@ -38,10 +39,11 @@ class CatFile:
     _process: Any = None
     _stand_in: Any = None
 
-    def __init__(self, home: ObjectsHome) -> None:
+    def __init__(self, home: ObjectsHome, form: str = _INFO) -> None:
         import threading
 
         self._home = home
+        self._form = form
         self._git = home.environ.get("GIT_PYTHON_GIT_EXECUTABLE") or "git"
         self._git_dir: str | None = None
         # A replaced object would not be the one that loose files hold under that id.
@@ -55,10 +57,18 @@ class CatFile:
     def info_many(self, hexids: Sequence[str]) -> Iterator[tuple[str, int] | None]:
         """The answers of `info` for many ids, in their order."""
         with self._turn():
-            return iter(self._ask_info(hexids))
+            return iter([self._parse_header(line) for line in self._lines(hexids)])
 
-    def _ask_info(self, hexids: Sequence[str]) -> list[tuple[str, int] | None]:
-        found: list[tuple[str, int] | None] = []
+    def told(self, hexids: Sequence[str]) -> list[list[bytes]]:
+        """Of each object the words of `form`; of a missing one the id and `missing`."""
+        with self._turn():
+            lines = self._lines(hexids)
+            if not all(lines):
+                raise self._stopped()
+        return [line.split() for line in lines]
+
+    def _lines(self, hexids: Sequence[str]) -> list[bytes]:
+        lines: list[bytes] = []
         lots = [hexids[at : at + _PIPELINE] for at in range(0, len(hexids), _PIPELINE)]
         for lot, following in zip(lots, [*lots[1:], ()], strict=True):
             if lot is lots[0]:
@@ -66,8 +76,8 @@ class CatFile:
             if following:
                 self._send_infos(following)
             readline = self._process.stdout.readline
-            found += [self._parse_header(readline()) for _ in lot]
-        return found
+            lines += [readline() for _ in lot]
+        return lines
 
     def _send_infos(self, hexids: Sequence[str]) -> None:
         self._send("".join([f"info {hexid}\n" for hexid in hexids]))
@@ -144,7 +154,7 @@ class CatFile:
 
         try:
             return subprocess.Popen(
-                [*self._command(), "cat-file", "--batch-command", "--buffer"],
+                [*self._command(), "cat-file", f"--batch-command={self._form}", "--buffer"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

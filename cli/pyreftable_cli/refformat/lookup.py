@@ -32,7 +32,9 @@ _SINGLE_LOOKUPS = 256
 
 # An object's content, parsed, takes this much beside its bytes; what is kept is bounded.
 _CONTENT_OVERHEAD = 1 << 10
-_MAX_CONTENTS = 1 << 28
+_MAX_CONTENTS = 1 << 26
+#: So many values' commits are remembered, some 200 bytes each.
+_MOST_COMMITS = 1 << 16
 
 
 class MissingObject(Exception):
@@ -183,6 +185,8 @@ class Lookup:
                 # A field is about to open it; then it serves the walk too.
                 with suppress(MissingObject):
                     self.content(oid)
+            if len(self._commits) >= _MOST_COMMITS:
+                self._commits.clear()
             self._commits[value] = self.history.commit_of(oid.hex())
         return self._commits[value]
 

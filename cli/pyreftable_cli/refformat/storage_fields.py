@@ -1,12 +1,15 @@
 """Fields about how an object is stored: `objectsize:disk` and `deltabase`.
 
-A loose object is a file, and no delta. For packed ones git is asked, once an object.
+A loose object is a file, and no delta. For packed ones a git process is asked.
 """
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, NamedTuple
+
+from pyreftable.errors import RepositoryError
+from pyreftable.refs.cat_file import CatFile
 
 from ..exits import Fatal
 from .fields import ValueField
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     from .lookup import Lookup
 
 
+_MOST_KNOWN = 1 << 16
+
+
 class Storage(NamedTuple):
     """The bytes an object takes on disk, and the object (hex) that it is a delta of, or zeros."""
 
@@ -28,18 +34,22 @@ class Storage(NamedTuple):
 
 
 class StorageLookup:
-    """How objects are stored, each looked up once."""
+    """How objects are stored; what was told last is remembered."""
 
     def __init__(self, lookup: Lookup) -> None:
         self._repository = lookup.store.repository
         self._known: dict[bytes, Storage] = {}
         self._packed: bool | None = None
+        self._git = CatFile(self._repository, "%(objectsize:disk) %(deltabase)")
 
     def __call__(self, oid: bytes) -> Storage:
         """Raises `MissingObject`, and `Fatal` where git is needed and not there."""
         found = self._known.get(oid)
         if found is None:
-            found = self._known[oid] = self._find(oid)
+            found = self._find(oid)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[oid] = found
         return found
 
     def _find(self, oid: bytes) -> Storage:
@@ -63,13 +73,11 @@ class StorageLookup:
         raise MissingObject(oid)
 
     def _ask_git(self, oid: bytes) -> Storage | None:
-        from .git_process import run_git
-
-        words = ["cat-file", "--batch-check=%(objectsize:disk) %(deltabase)"]
-        answer = run_git(self._repository, words, oid.hex().encode() + b"\n").split()
-        if len(answer) != 2:
-            raise Fatal("git does not tell how objects are stored")
-        return None if answer[1] == b"missing" else Storage(int(answer[0]), answer[1])
+        try:
+            words = self._git.told([oid.hex()])[0]
+        except RepositoryError as error:
+            raise Fatal(str(error)) from error
+        return None if words[1] == b"missing" else Storage(int(words[0]), words[1])
 
 
 def disk_size(atom: Atom, lookup: Lookup) -> Field:
