@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 #: Fewest digits of an abbreviated object id.
 MINIMUM_ABBREV = 4
 
-# About 100 bytes an entry, so some 13 MB at most; far more objects than refs usually name.
+# Some 220 bytes an entry, so about 28 MiB at most; far more objects than refs usually name.
 _CACHE_LIMIT = 1 << 17
 
 # git knows the empty tree without it being stored.
