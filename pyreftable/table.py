@@ -29,6 +29,8 @@ from .table_blocks import TableBlocks
 
 #: After so many look-ups it pays to know a table's first and last name.
 _OFTEN = 4
+#: Decoding a block costs about as much as so many look-ups in it.
+_WORTH_DECODING = 8
 #: So many answers are remembered at most, some 300 bytes each: the same few names are often asked
 #: again. An answer's place follows from the name's hash, and the next one for that place takes it.
 _ANSWERS = 1 << 13
@@ -48,6 +50,7 @@ class Table(TableBlocks):
         super().__init__(source, path)
         self._asked = 0
         self._answers: list[tuple[bytes, RefRecord | None] | None] = []
+        self._hits: dict[int, int] = {}
         self._rows: dict[bytes, Row] | None = None
         self._bounds: tuple[bytes, bytes] | None = None
 
@@ -96,7 +99,7 @@ class Table(TableBlocks):
     def _look_up(self, refname: bytes) -> RefRecord | None:
         index, end = self.footer.ref_index, self._ref_end()
         position = self._seek(REF, 0, index, end, refname)[0]
-        if self._asked >= _OFTEN and self._keeps_decoded:
+        if self._keeps_decoded and self._is_worth_decoding(position):
             record, within = self._look_up_decoded(position, refname)
         else:
             block = self._block_of(REF, position, end)
@@ -106,6 +109,14 @@ class Table(TableBlocks):
         # A miss at a block's edge may be the index's fault: seek the way that would tell.
         record = next(self.refs(refname), None)
         return record if record is not None and record.refname == refname else None
+
+    def _is_worth_decoding(self, position: int) -> bool:
+        """Whether the block there is decoded already, or is asked so often that it should be."""
+        hits = self._hits.get(position, 0)
+        if hits >= _WORTH_DECODING or position in self._decoded:
+            return True
+        self._hits[position] = hits + 1
+        return False
 
     def _look_up_decoded(self, position: int, refname: bytes) -> Finding:
         """What `find_ref` would find, in a block that stays decoded for the next look-up."""

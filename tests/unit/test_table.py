@@ -327,6 +327,20 @@ class TestCost:
         assert table.ref(self.RECORDS[at].refname) == self.RECORDS[at]
         assert source.bytes_read < 8 * 520
 
+    def test_what_is_asked_often_is_read_no_more(self) -> None:
+        """Blocks of a small table stay decoded once they are asked often, and answer the same."""
+        source, table = self.fresh()
+        probes = [(record.refname, record) for record in self.RECORDS[5000:5100]]
+        probes += [(name + b"-", None) for name, _ in probes]
+        read = []
+        for _ in range(10):
+            table._answers.clear()
+            before = source.bytes_read
+            assert [(name, table.ref(name)) for name, _ in probes] == probes
+            read.append(source.bytes_read - before)
+        assert read[0] > 16 * 512
+        assert read[-1] < read[0] / 10
+
     def test_seek_decodes_a_short_first_run(self) -> None:
         _, table = self.fresh()
         assert len(next(table.ref_runs(b"refs/heads/006000")).keys) <= 16
