@@ -148,21 +148,32 @@ def _above(
     """Those names that a block's keys lie below; `within` are the names that fall into it.
 
     Most blocks hold one directory's refs, side by side: then only that directory and those that
-    it lies in can be above, which spares the batch a search for each name.
+    it lies in can be above, which spares the batch a search for each name. Where more names fall
+    into a block than it has keys, all that its keys lie in are fewer still.
     """
     home = keys[0].rpartition(b"/")[0]
     depth = home.count(b"/") + 1
-    if keys[-1].startswith(home + b"/") and b"\n".join(keys).count(b"/") == depth * len(keys):
-        while home:
-            if _has(names, home):
-                yield home
-            home = home.rpartition(b"/")[0]
+    is_one = keys[-1].startswith(home + b"/") and b"\n".join(keys).count(b"/") == depth * len(keys)
+    if is_one or len(within) > len(keys):
+        folders = _folders(keys[:1] if is_one else keys)
+        yield from (folder for folder in folders if _has(names, folder))
         return
     for name in within:
         folder = name + b"/"
         at = bisect_left(keys, folder)
         if at < len(keys) and keys[at].startswith(folder):
             yield name
+
+
+def _folders(keys: Sequence[bytes]) -> set[bytes]:
+    """What the keys lie in: all that a slash follows in any of them."""
+    folders: set[bytes] = set()
+    for key in keys:
+        folder = key.rpartition(b"/")[0]
+        while folder and folder not in folders:
+            folders.add(folder)
+            folder = folder.rpartition(b"/")[0]
+    return folders
 
 
 def _tails(last: bytes, names: Sequence[bytes]) -> list[bytes]:
